@@ -1,7 +1,9 @@
-"""A printed table, as LaTeX or CSV, as the draft of a spec that passes `fedrepro check`.
+"""A printed table, as LaTeX, Markdown, HTML or CSV, as the draft of a spec.
 
-What a draft cannot know is left to its author and said in it: the margin with its reason, and the
-experiment of rows whose label names no method (they are skipped with that reason).
+Rows and columns are read by pandoc (CSV by Python), cells by `table_cells`. Nothing is left out in
+silence: what was taken for what, and what was not understood, is told by line. What a draft cannot
+know is left to its author and said in it: the margin with its reason, and the experiment of rows
+whose label names no method (they are skipped with that reason).
 """
 
 from __future__ import annotations
@@ -10,81 +12,341 @@ import csv
 import io
 import json
 import re
+import shutil
+import subprocess
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ...methods import registry
 from ..errors import FedreproError
-from . import limits
+from . import limits, table_latex
 from .printed import Printed
+from .table_cells import DASHES, Read, decimal_commas, label_of, read_cell, text_of
 
-_NUMBER = re.compile(r"[-−]?\d+(\.\d+)?")
-_DASHES = ("", "-", "--", "---", "–", "—", "n/a", "N/A")
-_RULES = re.compile(r"\\(?:hline|toprule|midrule|bottomrule)|\\c(?:mid)?rule(?:\(\w+\))?\{[^}]*\}")
-_SPAN = re.compile(r"\\multicolumn\s*\{(\d+)\}\s*\{[^{}]*\}\s*\{(.*)\}\s*$", re.DOTALL)
-_ROWS = re.compile(r"\\multirow\s*\{[^}]*\}\s*(?:\[[^]]*\])?\s*\{[^}]*\}\s*\{(.*)\}\s*$", re.DOTALL)
-_MARKUP = re.compile(r"\\(?:textbf|textit|emph|underline|mathbf|bm|text|mathrm)\s*\{([^{}]*)\}")
-_SIGNS = {
-    r"\pm": " ± ", r"\%": "%", r"\&": "&", r"\_": "_", r"\#": "#", r"\checkmark": "✓",
-    r"\times": "×", r"\approx": "≈", "~": " ", "$": "", r"\,": " ", "{": "", "}": "",
-}  # fmt: skip
+_SECONDS = 60
+HOW_TO_GET = (
+    "LaTeX, Markdown and HTML are read by pandoc, which is not installed: "
+    "`pip install 'fedrepro[tables]'` brings it, as do the packages of most systems; "
+    "CSV needs none"
+)
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """A place of the table; text of what spans several, and how many columns that are."""
+
+    text: str = ""
+    wide: int = 1
+    repeated: bool = False
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """A table as cells, all rows equally long, and the line of the text where each row stands.
+
+    header: rows of the header as far as the format says, with the words why.
+    """
+
+    rows: list[list[_Cell]]
+    lines: list[int]
+    header: int | None
+    why: str
+    brackets: bool = False
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of values. line: where it stands in the text."""
+
+    label: tuple[str, ...]
+    values: tuple[Read, ...]
+    line: int
 
 
 @dataclass(frozen=True)
 class Parsed:
-    """A table as text: labels of columns and rows (parts from outer to inner), and values."""
+    """A table as text: labels of columns and rows (parts from outer to inner), and values.
+
+    told: what was taken for what, a line each.
+    """
 
     columns: tuple[tuple[str, ...], ...]
-    rows: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
+    rows: tuple[Row, ...]
+    told: tuple[str, ...]
+
+    def count(self, kind: str) -> int:
+        """How many values are of a kind."""
+        return sum(value.kind == kind for row in self.rows for value in row.values)
+
+    def report(self) -> Iterator[str]:
+        """What the reading did, line by line, and in the last one how many cells it understood."""
+        yield from self.told
+        for row in self.rows:
+            for column, value in zip(self.columns, row.values, strict=True):
+                if value.kind in ("words", "odd"):
+                    taken = "is taken as words" if value.kind == "words" else "is not understood"
+                    place = f"{'|'.join(row.label)} @ {'|'.join(column)}"
+                    yield f"line {row.line}: {place}: '{value.text}' {taken}"
+        read = self.count("number") + self.count("dash")
+        words, odd = self.count("words"), self.count("odd")
+        yield f"{read} cells read, {words} as words, {odd} not understood"
 
 
 def parse(text: str) -> Parsed:
-    """A LaTeX `tabular` or CSV as a table; the header ends at the first row with a number.
+    """A table as LaTeX, Markdown, HTML or CSV.
 
-    Raises `FedreproError` if there is no row with numbers, and if the table exceeds `spec.limits`.
+    Raises `FedreproError` if there is no header or no row with numbers, for what exceeds
+    `spec.limits`, and where pandoc is needed and missing.
     """
     if len(text) > limits.FILE_BYTES:
         raise FedreproError(f"the text is longer than {limits.FILE_BYTES:,} characters")
-    lines = _latex(text) if r"\begin{tabular" in text else _csv(text)
-    width = max(map(len, lines), default=0)
-    if width > limits.COLUMNS or len(lines) * width > limits.CELLS:
+    if table_latex.BEGIN.search(text):
+        grid = _latex(text)
+    elif re.search(r"<table\b", text, re.IGNORECASE):
+        grid = _by_pandoc(text, "html", text)
+    elif re.search(r"^\s*(?:\|?\s*:?-{2,}:?\s*(?:\||\s|$)|\+[-=:]+\+)", text, re.MULTILINE):
+        grid = _by_pandoc(text, "markdown", text)
+    else:
+        grid = _csv(text)
+    return _labelled(grid)
+
+
+def _latex(text: str) -> _Grid:
+    made = table_latex.plain(text)
+    grid = _by_pandoc(made.text, "latex+raw_tex", text)
+    why = "above the first rule" if made.header else ""
+    return _Grid(grid.rows, grid.lines, made.header, why, made.brackets)
+
+
+def _by_pandoc(text: str, form: str, source: str) -> _Grid:
+    command = [_pandoc(), "--from", form, "--to", "json", "--sandbox"]
+    try:
+        done = subprocess.run(
+            command, input=text.encode(), capture_output=True, timeout=_SECONDS, check=True
+        )
+    except subprocess.TimeoutExpired:
+        raise FedreproError(f"pandoc took more than {_SECONDS} s on it") from None
+    except subprocess.CalledProcessError as error:
+        said = " ".join(error.stderr.decode(errors="replace").split())
+        raise FedreproError(f"pandoc cannot read it: {said[: limits.TEXT]}") from None
+    tables = list(_tables(json.loads(done.stdout)["blocks"]))
+    if len(tables) != 1:
+        said = "no table found" if not tables else "the file holds more than one table"
+        raise FedreproError(f"{said}: one is read, a header row and rows with numbers")
+    _, _, columns, head, bodies, foot = tables[0]
+    parts = [row for body in bodies for part in (body[2], body[3]) for row in part]
+    rows = _spread([*head[1], *parts, *foot[1]], len(columns))
+    lines, at = [], 0
+    places = [set(_tokens(line)) for line in source.splitlines()] or [set()]
+    for row in rows:
+        tokens = {token for cell in row if not cell.repeated for token in _tokens(cell.text)}
+        window = range(at, min(len(places), at + 60))
+        at = max(window, key=lambda i: (len(tokens & places[i]), -i), default=at)
+        lines.append(at + 1)
+    return _Grid(rows, lines, len(head[1]) or None, "as the text marks it" if head[1] else "")
+
+
+def _pandoc() -> str:
+    """The program, that of `pypandoc-binary` first."""
+    try:
+        from pypandoc import get_pandoc_path  # type: ignore[import-untyped]
+
+        return str(get_pandoc_path())
+    except (ImportError, OSError):
+        found = shutil.which("pandoc")
+        if found is None:
+            raise FedreproError(HOW_TO_GET) from None
+        return found
+
+
+def _tables(blocks: Any) -> Iterator[Any]:
+    """The tables among blocks, those within tables left out."""
+    if isinstance(blocks, list):
+        for block in blocks:
+            yield from _tables(block)
+    elif isinstance(blocks, dict) and blocks.get("t") == "Table":
+        yield blocks["c"]
+    elif isinstance(blocks, dict):
+        yield from _tables(blocks.get("c"))
+
+
+def _spread(rows: Sequence[Any], width: int) -> list[list[_Cell]]:
+    """Rows of pandoc's with each cell at all places that it spans."""
+    if width > limits.COLUMNS or len(rows) * width > limits.CELLS:
         raise FedreproError(
-            f"the table has {len(lines):,} rows of up to {width:,} columns; "
+            f"the table has {len(rows):,} rows of up to {width:,} columns; "
             f"at most {limits.COLUMNS} columns and {limits.CELLS:,} cells are read"
         )
-    lines = [line + [""] * (width - len(line)) for line in lines if any(line)]
-    first = next((i for i, line in enumerate(lines) if any(map(_is_number, line[1:]))), None)
-    if not first:
+    made: list[list[_Cell | None]] = [[None] * width for _ in rows]
+    for i, (_, cells) in enumerate(rows):
+        j = 0
+        for _, _, tall, wide, content in cells:
+            while j < width and made[i][j] is not None:
+                j += 1
+            text = text_of(content)
+            for y in range(i, min(i + tall, len(rows))):
+                for x in range(j, min(j + wide, width)):
+                    made[y][x] = _Cell(text, wide, (y, x) != (i, j))
+    return [[cell or _Cell() for cell in row] for row in made]
+
+
+def _tokens(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", text)
+
+
+def _csv(text: str) -> _Grid:
+    """CSV with commas, semicolons or tabs; a line that is shorter than the others is refused."""
+    text = text.removeprefix("\ufeff")
+    delimiter = max(",;\t", key=text.strip().split("\n", 1)[0].count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    rows, lines = [], []
+    try:
+        for line in reader:
+            if any(part.strip() for part in line):
+                rows.append([_Cell(part) for part in line])
+                lines.append(reader.line_num)
+    except csv.Error as error:
+        raise FedreproError(f"line {reader.line_num}: not a CSV file: {error}") from None
+    width = len(rows[0]) if rows else 0
+    if width > limits.COLUMNS or len(rows) * width > limits.CELLS:
+        raise FedreproError(
+            f"the table has {len(rows):,} rows of up to {width:,} columns; "
+            f"at most {limits.COLUMNS} columns and {limits.CELLS:,} cells are read"
+        )
+    for row, at in zip(rows, lines, strict=True):
+        if len(row) != width:
+            raise FedreproError(f"line {at}: has {len(row)} fields, the first line has {width}")
+    return _Grid(rows, lines, None, "")
+
+
+def _labelled(grid: _Grid) -> Parsed:
+    """Header, labels and values of a table."""
+    rows, told = grid.rows, list[str]()
+    texts = [[cell.text for cell in row] for row in rows]
+    commas = decimal_commas(text for row in texts for text in row)
+    reads = [[_value(cell, commas, grid.brackets) for cell in row] for row in rows]
+    first = next((i for i, row in enumerate(reads) if any(map(_is_number, row[1:]))), None)
+    if first is None or len(texts[0]) < 2:
         raise FedreproError("no table found: a header row and a row with numbers are needed")
-    header, body = lines[:first], lines[first:]
-    labels = max(1, _label_columns(header, body))
-    columns = [tuple(filter(None, (h[i] for h in header))) for i in range(labels, width)]
-    rows = []
-    above = [""] * labels
-    for line in body:
-        above = [part or old for part, old in zip(line[:labels], above, strict=True)]
-        rows.append((tuple(filter(None, above)) or ("row",), tuple(line[labels:])))
-    return Parsed(
-        _unique(columns, "column"),
-        tuple(zip(_unique([r for r, _ in rows], "row"), [v for _, v in rows], strict=True)),
-    )
+    header, why = _header(grid, reads, first)
+    span = f"line {grid.lines[0]}" + (f" to {grid.lines[header - 1]}" if header > 1 else "")
+    told.append(f"header: {span}, {why}")
+    start, width = 0, len(texts[0])
+    body = range(header, len(rows))
+    indexed = [label_of(texts[i][0]) for i in body] == [str(n) for n in range(len(body))]
+    if indexed and not label_of(texts[0][0]) and width > 2:
+        start = 1
+        told.append("the first column counts the rows and is left out")
+    labels = _label_columns(reads, texts, body, start)
+    columns = []
+    for j in range(start + labels, width):
+        parts = [label_of(texts[i][j]) for i in range(header)]
+        columns.append(
+            tuple(part for k, part in enumerate(parts) if part and part not in parts[:k])
+        )
+    made: list[Row] = []
+    above, group = [""] * labels, ""
+    for i in body:
+        own = [label_of(text) for text in texts[i][start : start + labels]]
+        values = reads[i][start + labels :]
+        if _is_heading(rows[i][start:], labels):
+            group, above = own[0], [""] * labels
+            told.append(f"line {grid.lines[i]}: '{group}' is taken as heading of the rows below")
+            continue
+        if not own[0] and made and labels == 1:
+            told.append(f"line {grid.lines[i]}: has no label, and takes that of the row above")
+        above = [part or old for part, old in zip(own, above, strict=True)]
+        label = tuple(filter(None, (group, *above))) or ("row",)
+        made.append(Row(label, tuple(values), grid.lines[i]))
+        for part in own:
+            if "\\" in part:
+                told.append(f"line {grid.lines[i]}: label '{part}' holds what is not understood")
+    if not made:
+        raise FedreproError("no table found: a header row and a row with numbers are needed")
+    named = zip(_unique([row.label for row in made], "row"), made, strict=True)
+    taken = Counter(value.how for row in made for value in row.values if value.how)
+    told += [f"{how}: {count} cells" for how, count in sorted(taken.items())]
+    found = tuple(Row(label, row.values, row.line) for label, row in named)
+    return Parsed(_unique(columns, "column"), found, tuple(told))
+
+
+def _value(cell: _Cell, commas: bool, brackets: bool) -> Read:
+    read = read_cell(cell.text, commas, brackets)
+    if read.kind == "number" and (cell.wide > 1 or cell.repeated):
+        return Read(read.text, "odd")  # of which of the places it is, is not said
+    return read
+
+
+def _is_number(read: Read) -> bool:
+    return read.kind in ("number", "odd")
+
+
+def _header(grid: _Grid, reads: Sequence[Sequence[Read]], first: int) -> tuple[int, str]:
+    """How many rows the header has, and why; `first` is the first row with a number."""
+    header = grid.header
+    if header is not None and header < len(reads):
+        held = [read for row in reads[:header] for read in row[1:] if read.kind == "number"]
+        if any("." in read.text for read in held):
+            raise FedreproError(
+                f"line {grid.lines[0]}: the rows above the first rule hold numbers; "
+                "a header row is needed"
+            )
+        # A header of several rows may be ruled below each of them.
+        more = header
+        while more < first and not _is_heading(grid.rows[more], 1):
+            more += 1
+        return more, grid.why + (", and rows without numbers below" if more > header else "")
+    if first:
+        return first, "the rows above the first with a number"
+    whole = [read.text for read in reads[0][1:]]
+    below = [read.text for row in reads[1:] for read in row[1:] if read.kind == "number"]
+    if (
+        all(map(str.isdigit, whole))
+        and len({*whole}) == len(whole)
+        and any("." in x for x in below)
+    ):
+        return 1, "the first row, of whole numbers that all differ"
+    raise FedreproError(f"line {grid.lines[0]}: holds numbers; a header row is needed above them")
+
+
+def _is_heading(row: Sequence[_Cell], labels: int) -> bool:
+    """Whether a row holds nothing but a text that stands over the whole table."""
+    text = label_of(row[0].text)
+    rest = [cell for cell in row[1:] if not (cell.repeated and cell.text == row[0].text)]
+    return bool(text) and not any(label_of(cell.text) for cell in rest) and len(row) > labels
+
+
+def _label_columns(
+    reads: Sequence[Sequence[Read]], texts: Sequence[Sequence[str]], body: range, start: int
+) -> int:
+    """Leading columns that hold no number in any row, at least one."""
+    count, width = 0, len(texts[0])
+    for j in range(start, width - 1):
+        if any(_is_number(reads[i][j]) for i in body) or all(
+            label_of(texts[i][j]) in DASHES for i in body
+        ):
+            break
+        count += 1
+    return max(1, count)
 
 
 def draft(parsed: Parsed, *, table: str, title: str, metric: str = "accuracy") -> str:
     """The TOML text of a spec of `parsed`."""
-    spreads = any("±" in value for _, values in parsed.rows for value in values)
-    numbers = [Printed.parse(v).value for _, values in parsed.rows for v in values if _is_number(v)]
-    unit = "%" if any(abs(value) > 1 for value in numbers if value is not None) else ""
+    values = [value for row in parsed.rows for value in row.values if value.kind == "number"]
+    printed = [Printed.parse(value.text) for value in values]
+    unit = "%" if any(one.value is not None and abs(one.value) > 1 for one in printed) else ""
     blocks = [
         f'table   = {_text(table)}\ntitle   = {_text(title)}\nsection = "?"\n'
         f'kind    = "empirical"\nmetric  = {_text(metric)}\nunit    = {_text(unit)}\n'
         'notes   = ["A draft made by fedrepro new-table: section, margin and experiments are to '
         'be filled in."]'
     ]
-    if spreads:
+    if any(one.sd is not None for one in printed):
         blocks.append("[sd]  # ddof = 0 or 1, runs = number of runs, where the paper says so")
     blocks += [f"[[columns]]\nlabel = {_label(column)}" for column in parsed.columns]
-    blocks += [_row(label, values) for label, values in parsed.rows]
+    blocks += [_row(row) for row in parsed.rows]
     blocks.append(
         f"[margin]\nvalue  = {'2.0' if unit else '0.02'}\n"
         'reason = "draft: say how close is close enough, and why"'
@@ -98,90 +360,21 @@ def method_named(label: Sequence[str]) -> str | None:
     return next((known[_plain(part)] for part in label if _plain(part) in known), None)
 
 
-def _row(label: Sequence[str], values: Sequence[str]) -> str:
-    lines = ["[[rows]]", f"label = {_label(label)}"]
-    method = method_named(label)
-    readable = all(_is_number(value) or value in _DASHES for value in values)
-    if not readable:
+def _row(row: Row) -> str:
+    lines = ["[[rows]]", f"label = {_label(row.label)}"]
+    method = method_named(row.label)
+    if any(value.kind in ("words", "odd") for value in row.values):
         lines.append('kind = "descriptive"')
     elif method is None:
         lines.append('skip = "draft: not bound to a method yet"')
     else:
         lines.append(f"method = {_text(method)}")
-    lines.append(f"published = [{', '.join(map(_value, values))}]")
+    lines.append(f"published = [{', '.join(map(_entry, row.values))}]")
     return "\n".join(lines)
 
 
-def _value(value: str) -> str:
-    if value in _DASHES:
-        return '"—"'
-    return value.replace("−", "-") if _NUMBER.fullmatch(value) else _text(value)
-
-
-def _is_number(value: str) -> bool:
-    return value not in _DASHES and Printed.parse(value).value is not None
-
-
-def _label_columns(header: Sequence[Sequence[str]], body: Sequence[Sequence[str]]) -> int:
-    """Leading columns that hold no number in any row."""
-    count = 0
-    for column in zip(*body, strict=True):
-        if any(map(_is_number, column)):
-            break
-        count += 1
-    return min(count, len(header[0]) - 1)
-
-
-def _csv(text: str) -> list[list[str]]:
-    try:
-        dialect: type[csv.Dialect] = csv.Sniffer().sniff(text, delimiters=",;\t")
-    except csv.Error:
-        dialect = csv.excel
-    try:
-        return [[part.strip() for part in line] for line in csv.reader(io.StringIO(text), dialect)]
-    except csv.Error as error:
-        raise FedreproError(f"not a CSV file: {error}") from None
-
-
-def _latex(text: str) -> list[list[str]]:
-    body = re.sub(r"(?<!\\)%.*", "", text)
-    body = re.split(r"\\begin\{tabular\*?\}(?:\[[^]]*\])?\s*", body, maxsplit=1)[1]
-    body = _without_argument(body).split(r"\end{tabular", 1)[0]
-    lines = re.split(r"\\\\(?:\[[^]]*\])?", _RULES.sub("", body))
-    return [list(_fields(line)) for line in lines if line.strip()]
-
-
-def _without_argument(text: str) -> str:
-    """What follows the column specification, whose braces may be nested."""
-    depth = 0
-    for i, sign in enumerate(text):
-        depth += (sign == "{") - (sign == "}")
-        if depth == 0:
-            return text[i + 1 :]
-    raise FedreproError("the tabular's column specification has no end")
-
-
-def _fields(line: str) -> Iterator[str]:
-    for field in re.split(r"(?<!\\)&", line):
-        if len(field) > limits.TEXT:
-            raise FedreproError(f"a cell has {len(field):,} characters; at most {limits.TEXT:,}")
-        span = _SPAN.match(field.strip())
-        if span and (len(span[1]) > 9 or int(span[1]) > limits.COLUMNS):
-            raise FedreproError(
-                f"a \\multicolumn spans {span[1][:20]} columns; at most {limits.COLUMNS} are read"
-            )
-        yield from [_unmarked(span[2] if span else field)] * (int(span[1]) if span else 1)
-
-
-def _unmarked(text: str) -> str:
-    rows = _ROWS.match(text.strip())
-    text = rows[1] if rows else text
-    while _MARKUP.search(text):
-        text = _MARKUP.sub(r"\1", text)
-    for sign, plain in _SIGNS.items():
-        text = text.replace(sign, plain)
-    text = re.sub(r"\\[a-zA-Z]+\s*", "", text)
-    return re.sub(r"\s+", " ", text).strip()
+def _entry(value: Read) -> str:
+    return value.text if re.fullmatch(r"-?\d+(\.\d+)?", value.text) else _text(value.text)
 
 
 def _unique(labels: Sequence[tuple[str, ...]], what: str) -> tuple[tuple[str, ...], ...]:

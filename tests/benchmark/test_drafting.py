@@ -1,6 +1,8 @@
-"""Drafts of specs from LaTeX and CSV."""
+"""Drafts of specs from tables as people write them."""
 
+import shutil
 import tomllib
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
@@ -9,61 +11,108 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.spec.table_import import draft, parse
+from fedrepro.benchmark.spec import table_import
+from fedrepro.benchmark.spec.table_import import Parsed, draft, parse
 from fedrepro.cli import main
 
-LATEX = r"""
-\begin{table}
-\caption{Results}
-\begin{tabular}{l|l@{\hspace{3pt}}rr}
-\toprule
- & & \multicolumn{2}{c}{CIFAR-10} \\ \cmidrule(lr){3-4}
-Method & Start & $T=25$ & $T=100$ \\ \midrule
-\multirow{2}{*}{FedAvg} & None & 32.73 & \textbf{44.13} \\ % a comment & 1
- & SimCLR & $46.40 \pm 0.5$ & -- \\
-\hline
-Ours \& more & None & 50.1\% & 60 \\
-\bottomrule
-\end{tabular}
-\end{table}
-"""
+PRINTED = Path(__file__).parent / "printed_tables"
 
 
-def test_a_latex_tabular_is_read_with_spans_rules_and_markup() -> None:
-    parsed = parse(LATEX)
-    assert parsed.columns == (("CIFAR-10", "T=25"), ("CIFAR-10", "T=100"))
-    assert parsed.rows == (
-        (("FedAvg", "None"), ("32.73", "44.13")),
-        (("FedAvg", "SimCLR"), ("46.40 ± 0.5", "--")),
-        (("Ours & more", "None"), ("50.1%", "60")),
-    )
+def has_pandoc() -> bool:
+    try:
+        return bool(table_import._pandoc())
+    except FedreproError:
+        return False
 
 
-def test_csv_is_read_with_any_separator() -> None:
-    for separator in ",;\t":
-        text = "\n".join(
-            separator.join(line)
-            for line in (["method", "MNIST", "EMNIST"], ["FedAvg", "90.10", "80.00"])
-        )
-        parsed = parse(text)
-        assert parsed.columns == (("MNIST",), ("EMNIST",))
-        assert parsed.rows == ((("FedAvg",), ("90.10", "80.00")),)
+needs_pandoc = pytest.mark.skipif(
+    not has_pandoc(), reason="pandoc is not installed (pip install 'fedrepro[tables]')"
+)
+
+
+def cases() -> Iterator[object]:
+    """Each table with what a reader sees in print; `?5` is a cell of line 5, not understood."""
+    for file in ("latex.txt", "others.txt"):
+        for case in (PRINTED / file).read_text("utf-8").split("=== ")[1:]:
+            name, _, rest = case.partition("\n")
+            source, _, seen = rest.partition("--- print\n")
+            marks = () if "CSV" in name else needs_pandoc
+            yield pytest.param(source, seen.rstrip("\n"), id=name, marks=marks)
+
+
+def shown(parsed: Parsed) -> str:
+    """Labels and values, separated by tabs."""
+    lines = [["", *("|".join(column) for column in parsed.columns)]]
+    for row in parsed.rows:
+        values = [f"?{row.line}" if one.kind == "odd" else one.text for one in row.values]
+        lines.append(["|".join(row.label), *values])
+    return "\n".join("\t".join(line) for line in lines)
+
+
+@pytest.mark.parametrize(("source", "seen"), list(cases()))
+def test_a_table_is_read_as_a_reader_sees_it_or_refused_by_line(source: str, seen: str) -> None:
+    if seen.startswith("refused"):
+        with pytest.raises(FedreproError) as error:
+            parse(source)
+        assert str(error.value).startswith(seen.removeprefix("refused: "))
+    else:
+        assert shown(parse(source)) == seen
+
+
+def test_at_least_fifty_of_sixty_tables_are_read_whole() -> None:
+    seen = [case.values[1] for case in cases()]  # type: ignore[attr-defined]
+    assert len(seen) >= 60
+    assert sum("refused" not in one for one in seen) >= 50
+
+
+CSV = "Method,A,B\nFedAvg,44.13,—\nOurs,46.40 ± 0.5,OOM\nFedProx,1/2,3.0 (0.1)\n"
 
 
 def test_digits_stay_as_printed_and_known_methods_are_bound() -> None:
-    spec = tomllib.loads(draft(parse(LATEX), table="7", title="t"), parse_float=Decimal)
+    parsed = parse(CSV)
+    spec = tomllib.loads(draft(parsed, table="7", title="t"), parse_float=Decimal)
     first, second, third = spec["rows"]
-    assert str(first["published"][1]) == "44.13"
+    assert str(first["published"][0]) == "44.13"
     assert first["method"] == "fedavg"
-    assert second["published"] == ["46.40 ± 0.5", "—"]
-    assert "method" not in third
+    assert second["published"] == ["46.40 ± 0.5", "OOM"]
+    assert second["kind"] == third["kind"] == "descriptive"
     assert "sd" in spec
+    assert list(parsed.report()) == [
+        "header: line 1, the rows above the first with a number",
+        "spreads from brackets: 1 cells",
+        "line 3: Ours @ B: 'OOM' is taken as words",
+        "line 4: FedProx @ A: '1/2' is not understood",
+        "4 cells read, 1 as words, 1 not understood",
+    ]
 
 
-@pytest.mark.parametrize("text", ["", "a,b\nc,d", r"\begin{tabular}{lr} a & b \end{tabular}"])
-def test_text_without_numbers_is_refused(text: str) -> None:
-    with pytest.raises(FedreproError, match="no table found"):
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "no table found"),
+        ("a,b\nc,d", "no table found"),
+        ("a\n1", "no table found"),
+        pytest.param(
+            r"\begin{tabular}{lr} a & b \end{tabular}", "no table found", marks=needs_pandoc
+        ),
+        (r"\begin{tabular}{lr} a & b", "line 1: the tabular has no end"),
+        (
+            "\\begin{tabular}{lr}\na & b\n\\input{rows}\n\\end{tabular}",
+            "line 3: rows come from another file",
+        ),
+    ],
+)
+def test_text_without_one_table_is_refused(text: str, said: str) -> None:
+    with pytest.raises(FedreproError, match=said):
         parse(text)
+
+
+def test_without_pandoc_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "pypandoc", None)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(FedreproError, match=r"pip install 'fedrepro\[tables\]'"):
+        parse("| a | b |\n|---|---|\n| c | 1.0 |\n")
+    assert parse(CSV).rows
 
 
 NAMES = st.text(
@@ -86,18 +135,24 @@ def test_any_labels_make_a_spec_with_labels_that_differ(
         assert not any("|" in label for label in labels)
 
 
-def test_the_command_makes_a_paper_whose_draft_passes_the_check(
+def test_the_command_says_what_it_read_and_passes_no_draft_that_lost_something(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    source = tmp_path / "table.tex"
-    source.write_text(LATEX)
-    arguments = ["new-table", str(source), "--paper", "fresh", "--table", "B.7"]
-    arguments += ["--specs", str(tmp_path / "tables")]
-    assert main(arguments) == 0
-    assert "passes `fedrepro check`" in capsys.readouterr().out
-    assert (tmp_path / "tables" / "fresh" / "paper.toml").exists()
-    assert main(arguments) == 2
+    source, specs = tmp_path / "table.csv", tmp_path / "tables"
+    source.write_text(CSV.replace("1/2", "1.5"))
+    arguments = ["new-table", str(source), "--paper", "fresh", "--specs", str(specs), "--table"]
+    assert main([*arguments, "B.7"]) == 0
+    told = capsys.readouterr().out
+    assert "5 cells read, 1 as words, 0 not understood\nit passes `fedrepro check`" in told
+    paper = tomllib.loads((specs / "fresh" / "paper.toml").read_text("utf-8"))
+    assert "paper" not in paper["profiles"], "a draft is held against no print"
+    assert main([*arguments, "B.7"]) == 2
     assert "is there already" in capsys.readouterr().err
+    source.write_text(CSV)
+    assert main([*arguments, "B.8"]) == 1
+    told = capsys.readouterr().out
+    assert "passes" not in told
+    assert "line 4: FedProx @ A: '1/2' is not understood" in told
 
 
 @pytest.mark.parametrize(("option", "value"), [("--paper", "../x"), ("--table", "a b")])

@@ -24,7 +24,9 @@ def execute(given: argparse.Namespace) -> int:
     files = {
         "README.md": template("readme.md"),
         "requirements.txt": template("requirements.txt", version=__version__),
-        "tables/mypaper/paper.toml": template("paper.toml", id="mypaper"),
+        "tables/mypaper/paper.toml": template(
+            "paper.toml", id="mypaper", published="[profiles.paper]\ntrials = 5"
+        ),
         "tables/mypaper/1.toml": template("table.toml"),
         "mypackage/__init__.py": "",
         "mypackage/my_method.py": template(

@@ -1,4 +1,4 @@
-"""`fedrepro new-table`: the draft of a spec from a LaTeX tabular or CSV."""
+"""`fedrepro new-table`: the draft of a spec from a LaTeX, Markdown, HTML or CSV table."""
 
 import argparse
 import sys
@@ -13,10 +13,10 @@ from fedrepro.benchmark.spec.table_import import draft, parse
 from fedrepro.commands import _options as options
 from fedrepro.commands._templates import template, write_new
 
-HELP = "draft a table spec from a LaTeX tabular or a CSV file; the draft passes `check`"
+HELP = "draft a table spec from LaTeX, Markdown, HTML or CSV, and say what was read of it"
 EXAMPLE = "fedrepro new-table table7.tex --paper mypaper --table 7 --title 'Accuracy by depth'"
 ARGUMENTS = (
-    options.option("source", type=Path, metavar="FILE", help=".tex or .csv; - reads a pipe"),
+    options.option("source", type=Path, metavar="FILE", help="the table; - reads a pipe"),
     options.option("--paper", required=True, metavar="ID", help="paper id; made if it is new"),
     options.option("--table", required=True, metavar="N", help="7, B.14 or figure-4"),
     options.option("--title", default="draft: title", help="in your own words"),
@@ -30,9 +30,15 @@ ARGUMENTS = (
     ),
 )
 
+PUBLISHED = """\
+# The profile that holds numbers against the print; give it once data and protocol above are the
+# paper's own, not those of this draft.
+# [profiles.paper]
+# trials = 5"""
+
 
 def execute(given: argparse.Namespace) -> int:
-    """Writes the draft and checks the paper; 2 if there are problems."""
+    """Writes the draft and checks the paper; 2 for problems, 1 if a cell was not understood."""
     for option, name in (("--paper", given.paper), ("--table", given.table)):
         refused = limits.name_problem(name)
         if refused is not None:
@@ -42,24 +48,25 @@ def execute(given: argparse.Namespace) -> int:
             raise FedreproError(f"{option}: {text!r} is not UTF-8 text")
     root = given.specs or first_own_folder()
     folder = root / given.paper
-    paper = template("paper.toml", id=given.paper)
+    paper = template("paper.toml", id=given.paper, published=PUBLISHED)
     comes_along = paper_folders().get(given.paper)
     if comes_along is not None and not folder.exists():
         raise FedreproError(
             f"--paper: '{given.paper}' comes along with fedrepro, and a paper of your own would "
             f"hide all its tables: choose another id, or copy {comes_along} to {folder} first"
         )
-    text = draft(
-        parse(_read(given.source)), table=given.table, title=given.title, metric=given.metric
-    )
+    parsed = parse(_read(given.source))
+    text = draft(parsed, table=given.table, title=given.title, metric=given.metric)
     new = {} if (folder / PAPER_FILE).exists() else {folder / PAPER_FILE: paper}
     write_new({**new, folder / f"{given.table}.toml": text})
     problems, _, _ = check([load_paper(given.paper, root)])
-    for problem in problems:
-        print(problem)
-    if not problems:
+    for line in (*map(str, problems), *parsed.report()):
+        print(line)
+    if parsed.count("odd"):
+        print("the draft holds these cells as words: write them as they are printed")
+    elif not problems:
         print("it passes `fedrepro check`; now fill in section, margin, methods and claims")
-    return 2 if problems else 0
+    return 2 if problems else 1 if parsed.count("odd") else 0
 
 
 def _read(source: Path) -> str:

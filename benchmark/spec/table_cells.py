@@ -1,0 +1,238 @@
+"""What a cell of somebody's table prints: pandoc's inlines or TeX as text, and that as a number.
+
+Text keeps what is raised as `^{2}` and what is lowered as `_{2}`, and unknown commands of TeX with
+their backslash, so that a reader of the text sees what it does not understand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Literal
+
+_THIN = "\u2009"
+"""Between groups of digits it is no gap between words."""
+_ARGUMENT = r"\s*\{([^{}]*)\}"
+_OPTIONAL = r"(?:\s*\[[^\]]*\])*"
+_DROPPED = re.compile(
+    r"\\(?:color|[hv]?phantom|cite[a-z]*|ref|label|footnote(?:mark)?|tablefootnote|tnote|vspace"
+    rf"|hspace|cellcolor|rowcolor)\*?{_OPTIONAL}\s*\{{[^{{}}]*\}}"
+)
+_SECOND = re.compile(
+    rf"\\(?:textcolor|colorbox|fcolorbox|rotatebox|raisebox|scalebox){_OPTIONAL}{_ARGUMENT}{_ARGUMENT}"
+)
+_STYLE = re.compile(
+    r"\\(?:math(?:bf|rm|it|sf|tt|normal)|boldsymbol|bm|pmb|text(?:bf|rm|it|sf|tt|up|md|sl|normal)?"
+    rf"|emph|underline|mbox|hbox|operatorname|uline|num|tablenum|ensuremath){_OPTIONAL}{_ARGUMENT}"
+)
+_SWITCH = re.compile(
+    r"\\(?:tiny|scriptsize|footnotesize|small|normalsize|large|bfseries|itshape|mdseries|upshape"
+    r"|rmfamily|sffamily|bf|it|rm|centering|raggedright|raggedleft|left|right|displaystyle|relax"
+    r"|scriptstyle|scriptscriptstyle|textstyle|boldmath|unboldmath|strut|bigstrut|xspace|protect"
+    r"|noindent|leavevmode|null)(?![A-Za-z])\s*"
+)
+_SYMBOLS = {
+    "pm": "±", "times": "×", "cdot": "×", "approx": "≈", "sim": "~", "uparrow": "↑",
+    "downarrow": "↓", "blacktriangle": "▲", "blacktriangledown": "▼", "triangle": "▲",
+    "dagger": "†", "ddagger": "‡", "dag": "†", "ddag": "‡", "ast": "*", "star": "*", "S": "§",
+    "checkmark": "✓", "cmark": "✓", "xmark": "✗", "infty": "∞", "le": "≤", "leq": "≤", "ge": "≥",
+    "geq": "≥", "to": "→", "rightarrow": "→", "ell": "ℓ", "alpha": "α", "beta": "β", "gamma": "γ",
+    "delta": "δ", "epsilon": "ε", "varepsilon": "ε", "eta": "η", "lambda": "λ", "mu": "μ",
+    "rho": "ρ", "sigma": "σ", "tau": "τ", "theta": "θ", "phi": "φ", "omega": "ω", "Delta": "Δ",
+    "quad": " ", "qquad": " ", "percent": "%", "textpm": "±", "textuparrow": "↑",
+    "textdownarrow": "↓", "ldots": "…", "dots": "…", "mid": "∣",
+}  # fmt: skip
+_SIGNS = {
+    r"\,": _THIN, r"\;": " ", r"\:": " ", r"\!": "", r"\ ": " ", "~": " ", r"\%": "%", r"\&": "&",
+    r"\_": "_", r"\#": "#", r"\$": "$", r"\ding{51}": "✓", r"\ding{55}": "✗", "$": "",
+}  # fmt: skip
+_TAGS = {"<sup>": "^{", "</sup>": "}", "<sub>": "_{", "</sub>": "}", "<br>": " ", "<br/>": " "}
+_PLAIN_TAG = re.compile(r"</?(?:b|i|u|strong|em|span|font|small|mark|center|code)\b[^>]*>")
+
+DASHES = ("", "-", "--", "---", "–", "—", "−", "n/a", "N/A")
+_NUMBER = r"(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d{1,3})?"
+_MARKS = r"(?:\s*(?:\^\{[^{}±+↑↓-]*\}|[*†‡§¶]+))*"
+_SIGN = r"[-+−–]?"
+_ARROW = "[↑↓▲▼+−–-]"
+_CELL = re.compile(
+    rf"""
+    (?P<before>{_MARKS})\s*(?P<about>[≈~∼])?\s*
+    (?P<value>{_SIGN}(?:{_NUMBER}))
+    (?:\s*×\s*10\^\{{(?P<power>[-−]?\d{{1,3}})\}})?
+    \s*%?
+    (?:\s*(?:
+        ±\s*(?P<sd>{_NUMBER})
+      | \(\s*±\s*(?P<sd_in>{_NUMBER})\s*\)
+      | [_^]\{{\s*\(?\s*±\s*(?P<sd_script>{_NUMBER})\s*\)?\s*\}}
+      | _\{{\s*\(?\s*(?P<lowered>{_NUMBER})\s*\)?\s*\}}
+      | (?P<gap>)\(\s*(?P<bracket>{_NUMBER})\s*\)
+    ))?
+    \s*%?
+    (?P<gain>\s*(?:
+        [_^]?[{{(]\s*{_ARROW}\s*(?:{_NUMBER})\s*%?\s*[)}}]
+      | [_^]?[{{(]\s*(?:{_NUMBER})\s*%?\s*[↑↓▲▼]\s*[)}}]
+      | [↑↓▲▼]\s*(?:{_NUMBER})?\s*%?
+    ))?
+    (?P<after>{_MARKS})
+    """,
+    re.VERBOSE,
+)
+Kind = Literal["number", "dash", "words", "odd"]
+
+
+@dataclass(frozen=True)
+class Read:
+    """A cell as a spec has it.
+
+    kind: `odd` for what is not understood. how: what was taken for what, where a reader of the
+    table may see it otherwise.
+    """
+
+    text: str
+    kind: Kind
+    how: str | None = None
+
+
+def text_of(node: Any) -> str:
+    """The text of pandoc's inlines or blocks."""
+    if isinstance(node, list):
+        return "".join(map(text_of, node))
+    if not isinstance(node, dict):
+        return ""
+    kind: str = node["t"]
+    content: Any = node.get("c")
+    match kind:
+        case "Str":
+            return str(content).replace("\u2006", _THIN)
+        case "Code":
+            return str(content[1])
+        case "Space" | "SoftBreak" | "LineBreak":
+            return " "
+        case "Superscript" | "Subscript":
+            return f"{'^' if kind == 'Superscript' else '_'}{{{text_of(content)}}}"
+        case "Math":
+            return tex(content[1])
+        case "RawInline" | "RawBlock":
+            if content[0] != "html":
+                return tex(content[1])
+            return _TAGS.get(content[1].replace(" ", ""), _PLAIN_TAG.sub("", content[1]))
+        case "Cite" | "Note" | "Image":
+            return ""
+        case "Strikeout":
+            return rf"\sout{{{text_of(content)}}}"
+        case "Span" | "Link" | "Quoted" | "Div":
+            return text_of(content[1])
+        case "Table":
+            rows = [row for body in content[4] for part in body[2:] for row in part]
+            rows = [*content[3][1], *rows]
+            return " ".join(text_of(cell[4]) for row in rows for cell in row[1])
+        case "LineBlock":
+            return " ".join(map(text_of, content))
+        case _:
+            inner = text_of(content)
+            return f"{inner} " if kind in ("Para", "Plain") and inner else inner
+
+
+def tex(text: str) -> str:
+    """TeX, of mathematics or of commands that pandoc leaves alone, as text."""
+    for sign, plain in _SIGNS.items():
+        text = text.replace(sign, plain)
+    text = re.sub(r"([_^])\s*([^\s{\\])", r"\1{\2}", text)
+    text = re.sub(r"([_^])\s*\\([A-Za-z]+)", r"\1{\\\2}", text)
+    before = None
+    while before != text:
+        before = text
+        for pattern, put in (
+            (_DROPPED, ""),
+            (_SECOND, r"\2"),
+            (re.compile(rf"\\textsuperscript{_ARGUMENT}"), r"^⟨\1⟩"),
+            (re.compile(rf"\\textsubscript{_ARGUMENT}"), r"_⟨\1⟩"),
+            (_STYLE, r"\1"),
+            (re.compile(r"([_^])\{([^{}]*)\}"), r"\1⟨\2⟩"),
+        ):
+            text = pattern.sub(put, text)
+        if before == text:  # braces that are no argument
+            text = re.sub(r"(?<![A-Za-z\]}])\{([^{}]*)\}", r"\1", text)
+    text = _SWITCH.sub("", text)
+    text = re.sub(
+        r"\\([A-Za-z]+)(?![A-Za-z])\s*", lambda found: _SYMBOLS.get(found[1], found[0]), text
+    )
+    return text.replace("⟨", "{").replace("⟩", "}")
+
+
+def label_of(text: str) -> str:
+    """A cell's text as a label: nothing raised or lowered, no gaps."""
+    text = re.sub(r"\^\{([^{}]*)\}", r"\1", text)
+    text = re.sub(r"_\{([^{}]*)\}", r"_\1", text)
+    return re.sub(r"\s+", " ", text.replace("\\sout", "")).strip()
+
+
+def decimal_commas(texts: Iterable[str]) -> bool:
+    """Whether some text can only mean a comma before decimals, as 84,3 and 0,843 do."""
+    return any(
+        re.search(r"(?<![\d.,])(?:\d+,(?:\d{1,2}|\d{4,})|0\d*,\d+)(?![\d,.])", one) for one in texts
+    )
+
+
+def read_cell(text: str, commas: bool = False, brackets: bool = False) -> Read:
+    """A cell's text as a number with its spread, a dash, words, or not understood.
+
+    commas: whether commas stand before decimals. brackets: whether (2) behind a number is siunitx's
+    uncertainty of the last digit.
+    """
+    shown = label_of(text)
+    text = re.sub(rf"(?<=\d)[{_THIN}\u202f](?=\d{{3}}(?!\d))", "", text.replace("\u2212", "−"))
+    text = re.sub(r"\s+", " ", text).strip()
+    text = re.sub(r"\+\s*/?\s*[-−–](?=\s*\.?\d)", "±", text)
+    if shown in DASHES:
+        return Read("—", "dash", None if shown else "empty cells taken as dashes")
+    how = None
+    if "," in text and re.search(r"\d,\d", text):
+        if commas and "." in text:
+            return Read(shown, "odd")
+        how = "commas before decimals" if commas else "commas between thousands"
+        text = re.sub(r"(?<=\d),(?=\d)", ".", text) if commas else text
+    found, odd = _CELL.fullmatch(text), Read(re.sub(r"([_^])\{([^{}]*)\}", r"\1\2", text), "odd")
+    if found is None or not any(map(str.isdigit, found["value"])):
+        words = text[:1].isalpha() or not any(map(str.isdigit, text))
+        return Read(shown, "words") if words and "\\" not in text else odd
+    value = _digits(found["value"])
+    marks = (found["before"] or "") + (found["after"] or "")
+    if any(map(str.isdigit, marks)) and "." not in value:
+        return odd  # a power, or the number of a note
+    if found["power"] is not None:
+        value += f"e{found['power'].replace('−', '-')}"
+    sd = found["sd"] or found["sd_in"] or found["sd_script"]
+    if found["lowered"] is not None:
+        sd, how = found["lowered"], "spreads from lowered numbers"
+    if found["bracket"] is not None:
+        sd, how = _bracket(found, value, brackets), "spreads from brackets"
+        if sd is None:
+            return odd
+    if sd is not None and found["power"] is not None:
+        return odd  # of what the power is, is not said
+    if how and how.startswith("spreads") and 2 * Decimal(_digits(sd or "0")) > abs(Decimal(value)):
+        return odd  # more likely another number than a spread
+    if found["gain"] and any(map(str.isdigit, found["gain"])):
+        how = "gains beside values left out"
+    about = "≈ " if found["about"] else ""
+    return Read(f"{about}{value}" + (f" ± {_digits(sd)}" if sd else ""), "number", how)
+
+
+def _bracket(found: re.Match[str], value: str, uncertainty: bool) -> str | None:
+    """A number in brackets as a spread; None where it may be something else, as a rank is."""
+    number, places = found["bracket"], len(value.partition(".")[2])
+    if "." in number:
+        return number
+    attached = found.string[found.start("gap") - 1 : found.start("gap")] != " "
+    if not places or not attached or (len(number) < 2 and not uncertainty):
+        return None
+    return f"{Decimal(number).scaleb(-places):f}"
+
+
+def _digits(number: str) -> str:
+    """Digits as a spec has them: a plain minus, no plus, a zero before the point."""
+    plain = number.replace("−", "-").replace("–", "-").removeprefix("+")
+    return re.sub(r"^(-?)\.", r"\g<1>0.", plain)

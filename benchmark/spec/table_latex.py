@@ -1,0 +1,237 @@
+"""LaTeX tables as people write them, as the plain `tabular` of which pandoc reads cells and spans.
+
+Undone here is what pandoc (3.9) loses or mixes up: rules and their arguments, column types, boxes
+around a table or a cell, lines within a cell, forms of `\\multirow`, and tabularray.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ..errors import FedreproError
+from . import limits
+
+_TABULAR = (
+    r"tabular\*?|tabularx|tabulary|tabu|longtabu|longtable|supertabular|xltabular|NiceTabular[*X]?"
+    r"|(?:long|tall)?tblr|array"
+)
+BEGIN = re.compile(rf"\\begin\s*\{{({_TABULAR})\}}")
+_TWO_ARGUMENTS = ("tabular*", "tabularx", "tabulary", "xltabular", "NiceTabular*", "NiceTabularX")
+_WIDTH, _BRACES = r"\s*(?:\[[^\]]*\])?", r"\s*\{[^{}]*\}"
+_FULL = r"\\(?:hline|midrule|Xhline|specialrule|hhline|hdashline|tabucline)(?![A-Za-z])"
+_RULES = re.compile(
+    rf"\\(?:hline|hdashline|toprule|midrule|bottomrule|addlinespace){_WIDTH}(?![A-Za-z])"
+    r"|\\(?:morecmidrules|endhead|endfirsthead|endfoot|endlastfoot|pagebreak|nopagebreak)(?![A-Za-z])"
+    rf"|\\cmidrule{_WIDTH}\s*(?:\([^)]*\))?{_WIDTH}{_BRACES}"
+    rf"|\\(?:cline|cdashline|Xhline|arrayrulecolor|tabucline|rowfont|SetRow|SetHline|rowcolor"
+    rf"|rowstyle|noalign){_WIDTH}{_BRACES}"
+    rf"|\\hhline\s*\{{(?:[^{{}}]|\{{[^{{}}]*\}})*\}}|\\specialrule(?:{_BRACES}){{3}}"
+)
+_TOKENS = re.compile(r"\\begin\b|\\end\b|\\\\\*?(?:[ \t]*\[[^\]\n]*\])?|\\.|[{}&]", re.DOTALL)
+_STACKED = re.compile(r"\\(?:makecell|shortstack|thead|specialcell)\*?\s*(?:\[[^\]]*\])*\s*(?=\{)")
+_INNER = re.compile(r"\\begin\s*\{tabular\}\s*(?:\[[^\]]*\])?\s*(?=\{)")
+_MULTIROW = re.compile(
+    r"\\multirow\s*(?:\[[^\]]*\])?\s*\{(-?)(\d+)\}\s*(?:\[[^\]]*\])?\s*(?:[*=]|\{[^{}]*\})"
+    r"\s*(?:\[[^\]]*\])?\s*(?=\{)"
+)
+_MULTICOLUMN = re.compile(r"\\multicolumn\s*\{(\d+)\}")
+_SET_CELL = re.compile(r"\\SetCell\s*(?:\[([^\]]*)\])?\s*(?:\{[^{}]*\})?")
+_MACRO = re.compile(r"\\(?:re|provide)?newcommand\*?|\\providecommand\*?|\\def(?=\\)")
+_HIDDEN = re.compile(
+    r"\\iffalse\b.*?\\fi\b|\\begin\{comment\}.*?\\end\{comment\}"
+    r"|\\caption\*?\s*(?:\[[^\]]*\])?\s*\{(?:[^{}]|\{[^{}]*\})*\}",
+    re.DOTALL,
+)
+_BETWEEN = re.compile(r"[@!]\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
+_SIUNITX = re.compile(r"(?<![A-Za-z\\])S(?![A-Za-z])|\bsi\s*=")
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A table as a plain `tabular`, with the macros before it.
+
+    header: how many rows stand above the first full rule below a row; None without one. brackets:
+    whether columns are siunitx's, in which (2) is the uncertainty of the last digit.
+    """
+
+    text: str
+    header: int | None
+    brackets: bool
+
+
+def plain(text: str) -> Plain:
+    """The one table of a LaTeX text.
+
+    Raises `FedreproError` for several tables, and for one that has no end or exceeds the limits.
+    """
+    text = _HIDDEN.sub(_lines_of, re.sub(r"(?<!\\)((?:\\\\)*)%.*", r"\1", text))
+    first = BEGIN.search(text)
+    if first is None:
+        raise FedreproError("no table found: the tabular is commented out")
+    end = _end(text, first)
+    if second := BEGIN.search(text, end):
+        raise _refused(text, second.start(), "a second table begins; leave the one that is meant")
+    start, spec = first.end(), ""
+    start = _past_optional(text, start)
+    for _ in range(2 if first[1] in _TWO_ARGUMENTS else 1):
+        start = text.find("{", start)
+        spec, start = text[start : (after := balanced(text, start))], after
+    for between in _BETWEEN.findall(spec):
+        put = re.sub(r"\\(?:hspace|extracolsep|kern)\*?\s*(?:\{[^{}]*\})?", "", between)
+        if re.search(r"\\pm|[^\s\\A-Za-z$|,;!:{}]", put):
+            said = f"the column type puts '{between}' between cells; write it in them"
+            raise _refused(text, first.start(), said)
+    start = _past_optional(text, start) if "Nice" in first[1] else start
+    if other := re.compile(r"\\(?:input|include)(?![A-Za-z])").search(text, start, end):
+        said = "rows come from another file; put them in the place of this command"
+        raise _refused(text, other.start(), said)
+    rows, header = _rows(text[start:end], "tblr" in first[1])
+    width = max((sum(map(_span, row)) for row in rows), default=0)
+    if width > limits.COLUMNS or len(rows) * width > limits.CELLS:
+        raise FedreproError(
+            f"the table has {len(rows):,} rows of up to {width:,} columns; "
+            f"at most {limits.COLUMNS} columns and {limits.CELLS:,} cells are read"
+        )
+    lines = " \\\\\n".join(" & ".join(row) for row in rows)
+    made = f"\\begin{{tabular}}{{{'l' * width}}}\n{lines}\n\\end{{tabular}}"
+    return Plain(_macros(text[: first.start()]) + made, header, bool(_SIUNITX.search(spec)))
+
+
+def balanced(text: str, start: int) -> int:
+    """Where the group that begins with the brace at `start` ends, behind its last brace."""
+    depth = 0
+    for found in re.finditer(r"\\.|[{}]", text[start:], re.DOTALL):
+        depth += (found[0] == "{") - (found[0] == "}")
+        if depth == 0 and found[0] == "}":
+            return start + found.end()
+    raise FedreproError("the table has a { without its }")
+
+
+def _end(text: str, first: re.Match[str]) -> int:
+    """Where the environment that begins at `first` ends."""
+    depth, name = 0, re.escape(first[1])
+    for found in re.finditer(rf"\\(begin|end)\s*\{{{name}\}}", text[first.start() :]):
+        depth += 1 if found[1] == "begin" else -1
+        if depth == 0:
+            return first.start() + found.start()
+    raise _refused(text, first.start(), f"the {first[1]} has no end")
+
+
+def _refused(text: str, place: int, said: str) -> FedreproError:
+    return FedreproError(f"line {text.count(chr(10), 0, place) + 1}: {said}")
+
+
+def _lines_of(hidden: re.Match[str]) -> str:
+    return "\n" * hidden[0].count("\n")
+
+
+def _past_optional(text: str, start: int) -> int:
+    found = re.compile(r"\s*\[[^\]]*\]").match(text, start)
+    return found.end() if found else start
+
+
+def _rows(body: str, is_tblr: bool) -> tuple[list[list[str]], int | None]:
+    """The cells of each row that has any, and how many stand above the first full rule."""
+    for ending in (r"\endfirsthead", r"\endhead"):
+        head, ends, rest = body.partition(ending)
+        if ends:  # what follows are heads and feet of further pages
+            rest = re.split(r"\\end(?:first)?head|\\end(?:last)?foot", rest)[-1]
+            body = head + r"\midrule " + rest
+            break
+    body = body.replace(r"\tabularnewline", r"\\")
+    body = _in_one_line(_in_one_line(body, _INNER, True), _STACKED, False)
+    rows: list[list[str]] = []
+    header = None
+    for line in _split(body, rows=True):
+        if header is None and rows and re.search(_FULL, line):
+            header = len(rows)
+        cells = [cell.strip() for cell in _split(_RULES.sub(" ", line), rows=False)]
+        for cell in cells:
+            if len(cell) > limits.TEXT:
+                raise FedreproError(
+                    f"a cell has {len(cell):,} characters; at most {limits.TEXT:,} are read"
+                )
+        if any(cells):
+            rows.append(_without_set_cell(cells) if is_tblr else cells)
+    for i, row in enumerate(rows):
+        for j, cell in enumerate(row):
+            found = _MULTIROW.search(cell)
+            if found is None:
+                continue
+            tall = f"\\multirow{{{found[2]}}}{{*}}"
+            row[j] = cell[: found.start()] + tall + cell[found.end() :]
+            top = i + 1 - int(found[2])
+            if found[1] and 0 <= top < i and j < len(rows[top]):  # it grows upwards
+                rows[top][j], row[j] = row[j], ""
+    return rows, header
+
+
+def _split(text: str, rows: bool) -> list[str]:
+    """Parts between line ends, or between ampersands, outside of braces and environments."""
+    parts, depth, last = [], 0, 0
+    for found in _TOKENS.finditer(text):
+        token = found[0]
+        if token in ("{", r"\begin"):
+            depth += 1
+        elif token in ("}", r"\end"):
+            depth -= 1
+        elif depth == 0 and (token.startswith("\\\\") if rows else token == "&"):
+            parts.append(text[last : found.start()])
+            last = found.end()
+    return [*parts, text[last:]]
+
+
+def _in_one_line(text: str, opening: re.Pattern[str], is_tabular: bool) -> str:
+    """What is stacked within a cell, in one line."""
+    made, last = [], 0
+    while found := opening.search(text, last):
+        end = balanced(text, found.end())
+        inner = text[found.end() + 1 : end - 1]
+        if is_tabular:
+            close = text.find(r"\end{tabular}", end)
+            if close < 0:
+                break
+            inner, end = text[end:close], close + len(r"\end{tabular}")
+        made += [text[last : found.start()], "{", re.sub(r"\\\\(?:\[[^\]]*\])?", " ", inner), "}"]
+        last = end
+    return "".join((*made, text[last:]))
+
+
+def _without_set_cell(cells: list[str]) -> list[str]:
+    """A row of tabularray, in which every cell that a span covers is there."""
+    made, covered = [], 0
+    for cell in cells:
+        found = _SET_CELL.search(cell)
+        if covered and not cell:
+            covered -= 1
+            continue
+        spans = dict(re.findall(r"([cr])\s*=\s*(\d+)", found[1] or "")) if found else {}
+        text = _SET_CELL.sub("", cell).strip()
+        if int(spans.get("r", 1)) > 1:
+            text = f"\\multirow{{{spans['r']}}}{{*}}{{{text}}}"
+        if int(spans.get("c", 1)) > 1:
+            text, covered = f"\\multicolumn{{{spans['c']}}}{{c}}{{{text}}}", int(spans["c"]) - 1
+        made.append(text)
+    return made
+
+
+def _span(cell: str) -> int:
+    found = _MULTICOLUMN.match(cell)
+    if found and (len(found[1]) > 9 or int(found[1]) > limits.COLUMNS):
+        raise FedreproError(
+            f"a \\multicolumn spans {found[1][:20]} columns; at most {limits.COLUMNS} are read"
+        )
+    return int(found[1]) if found else 1
+
+
+def _macros(text: str) -> str:
+    """The definitions of an author's own commands."""
+    made = []
+    for found in _MACRO.finditer(text):
+        start = found.end()
+        name = re.compile(r"\s*(?:\{\s*\\[A-Za-z@]+\s*\}|\\[A-Za-z@]+)").match(text, start)
+        body = text.find("{", name.end() if name else start)
+        if name is not None and body >= 0:
+            made.append(text[found.start() : balanced(text, body)] + "\n")
+    return "".join(made)
