@@ -54,7 +54,7 @@ def judge_external(
         files=tuple(files),
         seeds=given.seeds,
         values=len(rows),
-        statement=_statement(protocol, note, files),
+        statement=_statement(protocol, note, files) + _gaps(given.seeds),
     )
     shown = replace(plan, trials=len(given.seeds))
     here = note or "not declared to be that"
@@ -92,6 +92,15 @@ def _statement(protocol: ProtocolScale, note: str, files: Sequence[str]) -> str:
         f"External results: fedrepro trained nothing here and cannot vouch for these numbers, "
         f"which were made elsewhere{source}. {_DECLARED[protocol]}{said}."
     )
+
+
+def _gaps(seeds: Sequence[int]) -> str:
+    """What must be said where seeds are missing: who leaves trials out can choose the answer."""
+    missing = sorted(set(range(max(seeds) + 1)) - set(seeds))
+    if not missing:
+        return ""
+    named = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
+    return f" Of the seeds 0 to {max(seeds)}, {len(missing)} are missing: {named}."
 
 
 def _table(table: TableResult, given: Given, command: str) -> TableResult:

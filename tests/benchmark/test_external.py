@@ -335,3 +335,10 @@ def test_an_apostrophe_before_a_name_is_taken_away_again() -> None:
         [("x", {"table": "1", "row": "'-a|b", "column": "'=c", "seed": 0, "value": 1})]
     )
     assert (row.row, row.column) == ("-a|b", "=c")
+
+
+def test_seeds_that_are_left_out_are_named(cpcfl: Paper) -> None:
+    rows = [Row(f"a:{seed}", "11", "CP-CFL|SimCLR", MEAN, seed, 76.0 + seed) for seed in (0, 3, 4)]
+    said = judged(cpcfl, rows).external
+    assert said is not None
+    assert said.statement.endswith("Of the seeds 0 to 4, 2 are missing: 1, 2.")
