@@ -1,6 +1,7 @@
 """Printed values and margins against what their metrics can be."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 from ..metrics import metric, outside
@@ -68,10 +69,9 @@ def printed_in(value: Any) -> Printed | None:
 
 def _values(data: Toml, rows: Placed, columns: Placed) -> Iterator[_Value]:
     for row_path, row in rows:
-        published = row.get("published")
-        listed = published if isinstance(published, list) else []
-        for i, (found, (column_path, column)) in enumerate(zip(listed, columns, strict=False)):
-            cell, places = printed_in(found), (row, column, data)
+        published = row["published"] if isinstance(row.get("published"), list) else []
+        for i, (value, (path, column)) in enumerate(zip(published, columns, strict=False)):
+            cell, places = printed_in(value), (row, column, data)
             kind, name, unit = (
                 next((place[key] for place in places if isinstance(place.get(key), str)), None)
                 for key in ("kind", "metric", "unit")
@@ -79,19 +79,13 @@ def _values(data: Toml, rows: Placed, columns: Placed) -> Iterator[_Value]:
             skipped = "skip" in row or "skip" in column
             if cell is None or cell.value is None or kind != "empirical" or skipped:
                 continue
-            paths = ((*row_path, "margin"), (*column_path, "margin"), ("margin",))
             margins = [
-                ((*path, "value"), float(margin["value"]))
-                for path, place in zip(paths, places, strict=True)
+                ((*at, "margin", "value"), float(margin["value"]))
+                for at, place in zip((row_path, path, ()), places, strict=True)
                 if isinstance(margin := place.get("margin"), dict)
-                and isinstance(margin.get("value"), (int, float))
+                and isinstance(margin.get("value"), (int, float, Decimal))
             ]
             yield _Value(
-                (*row_path, "published", i),
-                i,
-                float(cell.value),
-                name,
-                unit,
-                "unit" in row,
+                (*row_path, "published", i), i, float(cell.value), name, unit, "unit" in row,
                 margins[0] if margins else None,
-            )
+            )  # fmt: skip

@@ -1,7 +1,5 @@
 """Small experiments and papers of one small table each, and what a report on them says."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Settings of a method's authors: where they go, what wins over them, and what is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path

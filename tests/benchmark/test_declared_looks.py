@@ -1,7 +1,5 @@
 """The looks and trials that profiles and tables declare: read, checked with line and reason."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A profile like another one runs what that one runs, in trials of its own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

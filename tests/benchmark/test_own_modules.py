@@ -1,7 +1,5 @@
 """Methods of one's own, in modules that specs name by their path."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Papers of one's own in a working folder, beside those that come along."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

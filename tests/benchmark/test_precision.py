@@ -1,7 +1,5 @@
 """Precision in plans, keys, reports and commands: a reading, and part of the key if not float32."""
 
-from __future__ import annotations
-
 import dataclasses
 import shlex
 from pathlib import Path

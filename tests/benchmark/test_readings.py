@@ -1,7 +1,5 @@
 """Readings: other answers to what a paper leaves open."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -202,10 +200,9 @@ HEAD = """
 setting = "s"
 taken   = "t"
 why     = "w"
-"""
-OTHER = """
+{more}
 [[unstated.alternatives]]
-name   = "{name}"
+name   = "a"
 taken  = "u"
 why    = "v"
 speaks = "x"
@@ -213,56 +210,47 @@ speaks = "x"
 """
 
 
+def with_choice(root: Path, more: str, changes: str) -> Path:
+    """The root of a paper with one more choice, whose alternative makes these changes."""
+    write_papers(root, ["p"])
+    with (root / "p" / "1.toml").open("a") as file:
+        file.write(HEAD.format(more=more, changes=changes))
+    return root
+
+
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("more", "changes", "said"),
     [
-        (OTHER.format(name="a", changes="at = 'best'"), "alternatives need a 'name'"),
-        ("name = 'n'" + OTHER.format(name="a", changes=""), "changes nothing"),
+        ("", "at = 'best'", "alternatives need a 'name'"),
+        ("name = 'n'", "", "changes nothing"),
+        ("name = 'n'", "set.training.round = 3", "unknown key; did you mean 'training.rounds'"),
+        ("name = 'n'", "at = 'best'\nmethods = ['fedavgg']", "unknown method 'fedavgg'; did you"),
         (
-            "name = 'n'" + OTHER.format(name="a", changes="set = { training = { round = 3 } }"),
-            "unknown key; did you mean 'training.rounds'",
+            "name = 'n'\nsettings = ['training.round']",
+            "at = 'best'",
+            "unknown path 'training.round'",
         ),
         (
-            "name = 'n'" + OTHER.format(name="a", changes="at = 'best'\nmethods = ['fedavgg']"),
-            "unknown method 'fedavgg'; did you mean 'fedavg'",
-        ),
-        ("name = 'n'\nsettings = ['training.round']", "unknown path 'training.round'"),
-        (
-            "name = 'n'\nsettings = ['training.rounds']"
-            + OTHER.format(name="a", changes="set = { training = { local_epochs = 3 } }"),
+            "name = 'n'\nsettings = ['training.rounds']",
+            "set.training.local_epochs = 3",
             "sets training.local_epochs, which is not among the 'settings'",
         ),
-        (
-            "name = 'n'" + OTHER.format(name="a", changes="set = { 'training.rounds' = 3 }"),
-            "has a dot inside its quotes",
-        ),
-        (
-            "name = 'n'" + OTHER.format(name="a", changes="at = 'best'\nmethods = ['nowhere']"),
-            "unknown method 'nowhere'",
-        ),
-        (
-            "name = 'n'" + OTHER.format(name="a", changes="metrics = { accuracy = 'nowhere' }"),
-            "unknown metric 'nowhere'",
-        ),
-        ("name = 'n'" + OTHER.format(name="n", changes="at = 'best'"), "the reading 'n' is also"),
+        ("name = 'n'", "set = { 'training.rounds' = 3 }", "has a dot inside its quotes"),
+        ("name = 'n'", "at = 'best'\nmethods = ['nowhere']", "unknown method 'nowhere'"),
+        ("name = 'n'", "metrics = { accuracy = 'nowhere' }", "unknown metric 'nowhere'"),
+        ("name = 'a'", "at = 'best'", "the reading 'a' is also"),
     ],
 )
 def test_a_reading_that_says_nothing_or_something_wrong_is_a_problem(
-    tmp_path: Path, text: str, said: str
+    tmp_path: Path, more: str, changes: str, said: str
 ) -> None:
-    write_papers(tmp_path, ["p"])
-    with (tmp_path / "p" / "1.toml").open("a") as file:
-        file.write(HEAD + text)
     with pytest.raises(InvalidSpecError, match=said):
-        load_paper("p", tmp_path)
+        load_paper("p", with_choice(tmp_path, more, changes))
 
 
 def test_readings_of_a_spec_are_read(tmp_path: Path) -> None:
-    write_papers(tmp_path, ["p"])
     changes = "set.training.local_epochs = 2\nmethods = ['fedavg']"
-    with (tmp_path / "p" / "1.toml").open("a") as file:
-        file.write(HEAD + "name = 'n'\n" + OTHER.format(name="a", changes=changes))
-    paper = load_paper("p", tmp_path)
+    paper = load_paper("p", with_choice(tmp_path, "name = 'n'", changes))
     (reading,) = (one for one in readings_of(paper) if one.name == "a")
     assert reading.table == "1"
     assert reading.alternative.set == {"training": {"local_epochs": 2}}

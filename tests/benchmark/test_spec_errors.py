@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import re
 import tomllib
 from decimal import Decimal
@@ -152,7 +150,7 @@ reason = "two SDs" =>
     27: margin: 'reason' is missing
 value = 2.0 => value = 0
     28: margin.value: must be more than 0, not 0
-value = 2.0 => value = 100
+value = 2.0 => value = 100.0
     28: margin.value: 100% is as wide as all that accuracy can be (0 to 100%):
         nothing could be discrepant
 72.3, => 172.3,

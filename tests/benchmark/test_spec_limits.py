@@ -1,7 +1,5 @@
 """Specs of enormous or hostile values end in one line each, and none hangs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

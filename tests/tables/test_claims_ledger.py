@@ -1,7 +1,5 @@
 """docs/claims.md names every claim of the specs, under its paper and table, and no other."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Why CP-CFL's F1 and AUROC are read as pooled: its printed numbers, and a simulation."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

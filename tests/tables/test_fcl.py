@@ -1,30 +1,17 @@
 """FCL's tables are bound to runs, and its reduced profile means something."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from functools import cache
 
 import pytest
 
-from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.planning.plan import Plan, make_plan
-from fedrepro.benchmark.spec.load import load_paper
+from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.training.training import train_trial
+from tests.tables import plans
+from tests.tables.plans import config_of, measured, trained
 
 
-@cache
 def plan_of(profile: str, *tables: str) -> Plan:
-    return make_plan(load_paper("fcl"), profile, tables=tables or None)
-
-
-def config_of(plan: Plan, row: str, column: str) -> RunConfig:
-    """The run behind a cell."""
-    label = tuple(column.split("|"))
-    found = [c.config for c in plan.cells if c.cell.row == (row,) and c.cell.column == label]
-    assert len(found) == 1
-    assert found[0] is not None
-    return found[0]
+    return plans.plan_of("fcl", profile, *tables)
 
 
 @pytest.mark.parametrize("profile", ["paper", "reduced", "smoke"])
@@ -53,38 +40,21 @@ def test_tables_that_differ_in_their_evaluation_share_the_training() -> None:
 
 
 def test_fedca_starts_from_the_model_that_it_aligns_to() -> None:
-    probe = config_of(plan_of("paper", "1"), "FedCA", "CIFAR-10|IID")
-    assert probe.start is not None
-    assert probe.start.start is not None
-    assert probe.start.start.stage == "pretraining"
-    assert probe.start.start.data["name"] == "stl10"
+    aligned_to = trained(trained(config_of(plan_of("paper", "1"), "FedCA", "CIFAR-10|IID")))
+    assert aligned_to.stage == "pretraining"
+    assert aligned_to.data["name"] == "stl10"
 
 
-# The reduced profile, five trials: linear probes of random encoders alone spread by 0.04.
-
-TRIALS = range(5)
-
-
-@cache
-def measured(config: RunConfig) -> float:
-    """Mean accuracy over trials, after the training that the run starts from."""
-    assert config.start is not None
-    total = 0.0
-    for trial in TRIALS:
-        trained, _ = train_trial(config.start, trial, data_dir=None, device="cpu")
-        outcome, _ = train_trial(
-            config, trial, data_dir=None, device="cpu", encoder=trained.encoder
-        )
-        total += outcome.metrics["accuracy"].read("final")
-    return total / len(TRIALS)
+TRIALS = 5
+"""Linear probes of random encoders alone spread by 0.04."""
 
 
 def gain(row: str) -> float:
     """How far a row's linear probe on IID clients is above a random encoder's."""
     config = config_of(plan_of("reduced", "1"), row, "CIFAR-10|IID")
-    untrained = config_of(plan_of("reduced", "3"), "FedAvg (Supervised)", "IID|CIFAR-10|10%").start
-    assert untrained is not None
-    return measured(config) - measured(replace(config, start=untrained))
+    random = trained(config_of(plan_of("reduced", "3"), "FedAvg (Supervised)", "IID|CIFAR-10|10%"))
+    ours, theirs = config, replace(config, start=random)
+    return measured(ours, "accuracy", TRIALS) - measured(theirs, "accuracy", TRIALS)
 
 
 @pytest.mark.slow
@@ -102,8 +72,7 @@ def test_reduced_fedswav_is_better_than_random_encoders_on_average() -> None:
 @pytest.mark.slow
 def test_the_measured_false_negative_ratio_comes_to_the_formula() -> None:
     for column, expected in [("IID|linear", 0.1), ("Non-1|linear", 0.5)]:
-        start = config_of(plan_of("reduced", "figure-5"), "CL", column).start
-        assert start is not None
+        start = trained(config_of(plan_of("reduced", "figure-5"), "CL", column))
         metrics = train_trial(start, 0, data_dir=None, device="cpu")[0].metrics
         measured_ratio = metrics["false_negative_ratio"].read("final")
         formula = metrics["expected_false_negative_ratio"].read("final")

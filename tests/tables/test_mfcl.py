@@ -1,35 +1,16 @@
 """MFCL's tables are bound to runs."""
 
-from __future__ import annotations
-
 from collections import Counter
-from functools import cache
 
 import pytest
 
-from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.planning.plan import Plan, make_plan
-from fedrepro.benchmark.spec.load import load_paper
+from fedrepro.benchmark.planning.plan import Plan
+from tests.tables import plans
+from tests.tables.plans import config_of, trained
 
 
-@cache
 def plan_of(profile: str, *tables: str) -> Plan:
-    return make_plan(load_paper("mfcl"), profile, tables=tables or None)
-
-
-def config_of(plan: Plan, row: str, column: str) -> RunConfig:
-    """The run behind a cell."""
-    label = tuple(column.split("|"))
-    found = [c.config for c in plan.cells if c.cell.row == (row,) and c.cell.column == label]
-    assert len(found) == 1
-    assert found[0] is not None
-    return found[0]
-
-
-def trained(config: RunConfig) -> RunConfig:
-    """The federated run that a cell reads, or whose weights it evaluates."""
-    assert config.start is not None
-    return config.start
+    return plans.plan_of("mfcl", profile, *tables)
 
 
 @pytest.mark.parametrize("profile", ["paper", "reduced", "smoke"])

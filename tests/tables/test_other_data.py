@@ -1,7 +1,5 @@
 """`--on mnist` and `--on cifar10`: reduced runs on other data, for whoever has the files."""
 
-from __future__ import annotations
-
 import pytest
 
 from fedrepro.benchmark.planning.plan import make_plan
