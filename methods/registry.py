@@ -18,12 +18,14 @@ import inspect
 import json
 import pkgutil
 import sys
+import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.metadata import entry_points
 from pathlib import Path
+from types import ModuleType
 from typing import Any, get_type_hints
 
 from pydantic import PydanticUserError, TypeAdapter
@@ -111,12 +113,24 @@ def _below(folders: Iterable[str], name: str) -> list[str]:
     return [str(place) for folder in folders if (place := Path(folder) / name).is_dir()]
 
 
+def _imported(module: str) -> ModuleType:
+    """A module, imported; `ImportError` where its code ends the process as it is imported."""
+    try:
+        return importlib.import_module(module)
+    except (SystemExit, GeneratorExit, KeyboardInterrupt) as error:
+        if isinstance(error, KeyboardInterrupt) and module.startswith("fedrepro."):
+            raise  # of the user, since no module here raises it
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        said = f"{place.filename}:{place.lineno} raises {type(error).__name__} when it is imported"
+        raise ImportError(said, name=module) from None
+
+
 @cache
 def class_in(module: str, base: type) -> Any:
     """The one class that a dotted `module` defines below `base`, else `TypeError`."""
     found = [
         value
-        for value in vars(importlib.import_module(module)).values()
+        for value in vars(_imported(module)).values()
         if inspect.isclass(value) and issubclass(value, base) and value.__module__ == module
     ]
     if len(found) != 1:
@@ -170,7 +184,7 @@ def _installed(kind: str) -> tuple[dict[str, str], dict[str, str]]:
 def _why_unusable(module: str, kind: str) -> str | None:
     try:
         class_in(module, base(kind))
-    except (Exception, SystemExit) as error:  # whatever a stranger's code raises
+    except Exception as error:  # whatever a stranger's code raises
         return f"{type(error).__name__}: {error}"
     return None
 

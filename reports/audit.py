@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from ..benchmark.audit.findings import STATUSES, Finding, Status
 from ..benchmark.spec.model import Paper
 from . import layout
-from .markdown_text import code, escape
+from .markdown_text import code, escape, table
 from .pages import page
 
 Audited = Sequence[tuple[Paper, Sequence[Finding]]]
@@ -15,19 +15,6 @@ Counts = Mapping[Status, int]
 """How many findings have each status."""
 
 MEANINGS: dict[Status, str] = {status: layout.FINDINGS[status] for status in STATUSES}
-
-KINDS = {
-    "mean-and-sd": "mean and SD of printed trials",
-    "granularity": "grid of k / n test images",
-    "same-experiment": "one experiment in several places",
-    "best-round": "best round against others",
-    "stated-number": "numbers in the text",
-    "claim": "comparisons in the text",
-    "relation": "quantities tied by a formula",
-    "formula": "recomputed from the architecture",
-    "repeat": "rows equal in every cell",
-}
-"""Kinds of findings in words; a kind that is not here shows its own name."""
 
 
 def counts(findings: Sequence[Finding]) -> Counts:
@@ -51,8 +38,8 @@ def by_status(findings: Sequence[Finding]) -> list[tuple[Status, list[Finding]]]
 
 
 def in_words(kind: str) -> str:
-    """A kind of finding in words."""
-    return KINDS.get(kind, kind.replace("-", " "))
+    """A kind of finding in words: 'mean-and-sd' as 'mean and sd'."""
+    return kind.replace("-", " ")
 
 
 def headline(findings: Sequence[Finding]) -> str:
@@ -115,10 +102,7 @@ def _finding(one: Finding) -> str:
 
 
 def _counts(what: str, rows: Sequence[tuple[str, Counts]]) -> str:
-    lines = [f"| {what} | {' | '.join(MEANINGS)} |", "|---|---:|---:|---:|"]
-    for name, counts in rows:
-        lines.append(f"| {escape(name)} | {' | '.join(map(str, counts.values()))} |")
-    return "\n".join(lines)
+    return table([what, *MEANINGS], [[name, *map(str, one.values())] for name, one in rows])
 
 
 FILES = {"audit.html": html, "audit.md": markdown}

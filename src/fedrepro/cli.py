@@ -11,12 +11,15 @@ import importlib
 import pkgutil
 import signal
 import sys
+import traceback
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from types import FrameType
+from typing import Any
 
 from fedrepro import __version__, commands
 from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.spec.problems import suggestion
 from fedrepro.commands import _options
 from fedrepro.commands._terminal import Output, complain, discard_output, open_standard_streams
 
@@ -25,13 +28,20 @@ _NEW_OBJECTS = 50_000
 a third of the time in which specs, plain trees without circles, are read and checked."""
 
 
+class _Parser(argparse.ArgumentParser):
+    """Takes an option by its whole name only."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings, allow_abbrev=False)
+
+
 def build_parser(first: str = "") -> argparse.ArgumentParser:
     """The parser with every subcommand that has a file in `fedrepro.commands`.
 
     first: the first word given. If a file has its name, no other one is imported: a command starts
     in the time that its own imports take.
     """
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="fedrepro",
         description="Re-run the tables of papers and say cell by cell what holds.",
         epilog="Exit codes: 0 nothing discrepant or regressed, 1 something is or a trial failed, "
@@ -52,8 +62,19 @@ def build_parser(first: str = "") -> argparse.ArgumentParser:
         )
         for add in module.ARGUMENTS:
             add(verb)
-        verb.set_defaults(execute=module.execute, whole_parser=build_parser)
+        verb.set_defaults(execute=module.execute, verb=verb, whole_parser=build_parser)
     return parser
+
+
+def parse(words: Sequence[str]) -> argparse.Namespace:
+    """What a command line asks for; one that cannot be read ends the process with 2."""
+    given, unknown = build_parser("".join(words[:1])).parse_known_args(words)
+    if unknown:
+        names = [name for one in given.verb._actions for name in one.option_strings]
+        option = unknown[0].partition("=")[0]
+        hint = suggestion(option, names) if option.startswith("-") else ""
+        given.verb.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+    return given
 
 
 def script() -> int:
@@ -82,9 +103,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with redirect_stdout(Output(sys.stdout)):
         try:
             words = sys.argv[1:] if arguments is None else arguments
-            given = build_parser("".join(words[:1])).parse_args(words)
+            given = parse(words)
             _options.complete(given)
-            code = int(given.execute(given))
+            code = _executed(given)
             # What waits in the buffer may still be refused; at exit nobody could say so.
             sys.stdout.flush()
             return code
@@ -102,6 +123,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
             discard_output()
             complain(f"{place}{error.strerror or error}")
             return 2
+
+
+def _executed(given: argparse.Namespace) -> int:
+    """The exit code of a command, which only its own end gives.
+
+    Raises `FedreproError` where code that it called would have ended the process.
+    """
+    try:
+        return int(given.execute(given))
+    except (SystemExit, GeneratorExit) as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        said = f"{place.filename}:{place.lineno} raises {type(error).__name__}"
+        raise FedreproError(f"{said}, so the command did not come to its end") from None
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Methods of one's own, in modules that specs name by their path."""
 
 import importlib
+import re
 import sys
 from collections.abc import Callable, Iterator
 from importlib.metadata import EntryPoint
@@ -168,3 +169,38 @@ def test_its_sources_are_part_of_the_fingerprint(
     (package / "shares.py").write_text(HELPER.replace("1 - share", "1.0 - share"))
     forget()
     assert fingerprint.changed(before, fingerprint.source_of(config)) == ["ownpackage/shares.py"]
+
+
+@pytest.mark.parametrize("verb", ["check", "run", "regress"])
+@pytest.mark.parametrize(
+    "ending", ["import sys\nsys.exit(0)", "\nraise KeyboardInterrupt", "\nraise GeneratorExit"]
+)
+def test_a_module_that_would_end_the_command_is_an_error_with_its_file_and_line(
+    package: Path, capsys: Said, verb: str, ending: str
+) -> None:
+    write_paper(NAME)
+    (package / "kept.py").write_text(ending)
+    forget()
+    record = ["--record", "--baselines", "b"] if verb == "regress" else []
+    assert main([verb, "mine", *record]) == 2
+    said = capsys.readouterr().err
+    assert re.search(rf"method '{NAME}' cannot be used: ImportError: \S+kept\.py:2 raises", said)
+
+
+def test_a_program_is_no_method(package: Path, capsys: Said) -> None:
+    write_paper("numpy.f2py.__main__")
+    assert main(["check", "mine"]) == 2
+    assert "method 'numpy.f2py.__main__' cannot be used: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("jobs", ["0", "1"])
+def test_a_method_that_leaves_as_it_trains_does_not_end_the_command_well(
+    package: Path, capsys: Said, jobs: str
+) -> None:
+    write_paper(NAME)
+    leaving = MODULE.replace("return mixed", "sys.exit(0)\n        return mixed")
+    (package / "kept.py").write_text("import sys\n" + leaving)
+    forget()
+    small = ["--set", "clients.count=2", "--set", "clients.test_size=10", "--trials", "1"]
+    code = main(["run", "mine", "--profile", "smoke", "--jobs", jobs, *small])
+    assert code not in (0, 3), capsys.readouterr()

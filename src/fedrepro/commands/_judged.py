@@ -1,6 +1,7 @@
 """From a plan and a store to a report on disk, a scoreboard on the terminal and an exit code."""
 
 import argparse
+import math
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -58,15 +59,26 @@ def judged(
 
 
 def trained(plan: Plan, store: Store, given: argparse.Namespace) -> Mapping[str, str]:
-    """Trains what the store lacks; by run key, why a run was not tried."""
+    """Trains what the store lacks, or open claims need; by run key, why a run was not tried."""
     from fedrepro.benchmark.execution.display import Display
     from fedrepro.benchmark.execution.run import execute
+    from fedrepro.benchmark.execution.until_decided import train_until_decided
 
-    how = options.execution(given)
-    how["budget"] = getattr(given, "budget", None)  # `multiverse` has none
-    execution = execute(plan, store, download=given.download, progress=Display(), **how)
-    print(execution.summary, file=sys.stderr)
-    return execution.not_run
+    progress = Display()
+    how = options.execution(given) | {"download": given.download, "progress": progress}
+    budget = getattr(given, "budget", None)  # commands beside `run` have none
+    if getattr(given, "until_decided", False):
+        done = train_until_decided(
+            plan,
+            store,
+            lambda trials, left: execute(plan, store, trials=trials, budget=left, **how),
+            math.inf if budget is None else budget,
+            progress.say,
+        )
+    else:
+        done = execute(plan, store, budget=budget, **how)
+    print(done.summary, file=sys.stderr)
+    return done.not_run
 
 
 def show(reports: Sequence[Report], folder: Path) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.commands import _options as options
-from fedrepro.commands._templates import template, write_new
+from fedrepro.commands.new_project import template, write_new
 
 HELP = "make the module and the test of a new federated method, in a checkout"
 EXAMPLE = "fedrepro new-method fedmomentum --family supervised"

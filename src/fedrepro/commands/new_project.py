@@ -1,11 +1,14 @@
 """`fedrepro new-project`: a working folder with a paper of one's own, its test and its workflow."""
 
 import argparse
+import os
+from collections.abc import Mapping
 from pathlib import Path
+from string import Template
 
 from fedrepro import __version__
+from fedrepro.benchmark.errors import FedreproError
 from fedrepro.commands import _options as options
-from fedrepro.commands._templates import template, write_new
 
 HELP = "make a working folder: a made-up paper, a method, a test, a workflow and a README"
 EXAMPLE = "fedrepro new-project my-paper"
@@ -39,3 +42,23 @@ def execute(given: argparse.Namespace) -> int:
     write_new({root / name: text for name, text in files.items()})
     print(f"next: cd {given.folder}; fedrepro check mypaper; fedrepro run mypaper --profile smoke")
     return 0
+
+
+def template(file: str, **words: str) -> str:
+    """The text of a template with its `$words` filled in."""
+    path = Path(__file__).parents[1] / "templates" / f"{file}.in"
+    return Template(path.read_text("utf-8")).substitute(words)
+
+
+def write_new(files: Mapping[Path, str]) -> None:
+    """Writes files and says where.
+
+    Raises `FedreproError` if one of them is there already; nothing is written then.
+    """
+    for path in files:
+        if os.path.lexists(path):
+            raise FedreproError(f"{path} is there already; nothing was written")
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+        print(f"wrote {path.absolute()}")

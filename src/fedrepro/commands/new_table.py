@@ -11,7 +11,7 @@ from fedrepro.benchmark.spec.folders import PAPER_FILE, first_own_folder, paper_
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.table_import import draft, parse
 from fedrepro.commands import _options as options
-from fedrepro.commands._templates import template, write_new
+from fedrepro.commands.new_project import template, write_new
 
 HELP = "draft a table spec from LaTeX, Markdown, HTML or CSV, and say what was read of it"
 EXAMPLE = "fedrepro new-table table7.tex --paper mypaper --table 7 --title 'Accuracy by depth'"
