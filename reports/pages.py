@@ -33,6 +33,21 @@ def page(
     return environment.get_template(template)
 
 
+def word(text: str) -> Markup:
+    """A verdict, the word on a claim or the status of a finding, as it looks everywhere."""
+    return badge(text, text)
+
+
+def badge(text: str, word: str) -> Markup:
+    """A word with its scope, as the word looks everywhere."""
+    return Markup('<span class="word {}">{}</span>').format(css_class(word), printable(text))
+
+
+def css_class(word: str) -> str:
+    """A verdict or claim word as a class name: 'NOT RUN' → 'not-run'."""
+    return "".join(c if c.isalnum() else "-" for c in word.lower()).strip("-")
+
+
 def _shown(value: object) -> object:
     """What a page shows of a value; `autoescape` then escapes it as HTML."""
     return value if isinstance(value, Markup) or value is None else printable(str(value))

@@ -66,6 +66,7 @@ class Recorded:
         cells: by place, `3: CP-CFL|SimCLR @ T = 25`.
         claims: their words by place, `3: id`.
         tables: their words by id; none in older baselines.
+        retention: of the metric that decides a table, by id.
         sources: by file of the code, its SHA-256; several where several versions made the runs.
         series: of its trials; None in older baselines, which do not say.
         versions: of what computed the numbers; none in older baselines.
@@ -84,6 +85,7 @@ class Recorded:
     schema: int = SCHEMA
     series: int | None = None
     tables: dict[str, str] = field(default_factory=dict)
+    retention: dict[str, float] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     failed: tuple[str, ...] = ()
 
@@ -202,6 +204,11 @@ def _recorded(report: Mapping[str, Any]) -> Recorded:
             for claim in table["claims"]
         },
         "tables": {table["id"]: table["word"] for table in report["tables"]},
+        "retention": {
+            table["id"]: table["answers"][0]["retention"]["mean"]
+            for table in report["tables"]
+            if table["answers"]
+        },
         "sources": {run["key"]: run["source"] for run in report["runs"]},
         "versions": made["versions"],
         "failed": [

@@ -14,7 +14,7 @@ from ...benchmark.printable import printable
 from ...benchmark.results import Report, RunSummary, Series, TableResult
 from ...benchmark.spec.fields import ADDRESS
 from .. import answer_pictures, evidence, figures, layout, overview, specification_curve, strips
-from ..pages import page
+from ..pages import badge, css_class, page, word
 
 FILE = "report.html"
 
@@ -34,21 +34,6 @@ def _template() -> Template:
         "why_not_run": why_not_run,
     }
     return page("report.html", _FILTERS, names)
-
-
-def _word(word: str) -> Markup:
-    """A verdict, the word on a claim or the status of a finding, as it looks everywhere."""
-    return _badge(word, word)
-
-
-def _badge(text: str, word: str) -> Markup:
-    """A word with its scope, as the word looks everywhere."""
-    return Markup('<span class="word {}">{}</span>').format(_css_class(word), printable(text))
-
-
-def _css_class(word: str) -> str:
-    """A verdict or claim word as a class name: 'NOT RUN' → 'not-run'."""
-    return "".join(c if c.isalnum() else "-" for c in word.lower()).strip("-")
 
 
 def _address(text: str) -> Markup:
@@ -95,7 +80,7 @@ def _address_of(drawing: bytes) -> str:
 
 _FILTERS: dict[str, Callable[..., object]] = {
     "address": _address,
-    "css": _css_class,
+    "css": css_class,
     "curve": specification_curve.draw,
     "evidence": evidence.line,
     "dots": strips.dots,
@@ -109,8 +94,8 @@ _FILTERS: dict[str, Callable[..., object]] = {
     "against": _against,
     "marks": answer_pictures.marks,
     "ratios": _ratios,
-    "badge": _badge,
-    "word": _word,
+    "badge": badge,
+    "word": word,
 }
 _OF_LAYOUT = (
     "by_seed", "cell_name", "differences", "findings_of", "has_more", "number", "p_equals",

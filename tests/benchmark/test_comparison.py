@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 from dataclasses import asdict, replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -416,8 +417,26 @@ def test_stores_are_judged_and_compared(tmp_path, capsys):
         (tmp_path / name).mkdir()
         (tmp_path / name / "store.json").write_text('{"schema": 1}')
     sides = [str(tmp_path / "a"), str(tmp_path / "b")]
-    assert main(["diff", *sides, "--papers", "fcl", "--profile", "paper"]) == 0
-    assert "0 differences" in capsys.readouterr().out
+    assert main(["diff", *sides, "--papers", "fcl", "--profile", "paper"]) == 3
+    assert "0 cells with trials compared" in (said := capsys.readouterr()).out
+    assert "nothing was compared: no cell has trials on both sides" in said.err
+    assert main(["diff", *sides, "--profile", "nonesuch"]) == 3
+    assert "nothing was compared: no report in" in capsys.readouterr().err
+
+
+def test_two_reports_are_one_page_with_both_words_and_what_moved(tmp_path, capsys):
+    after = changed(trials=[v + 10 for v in OLD])
+    after["tables"][0] |= {"word": "FAIL", "title": "<b>"}
+    page = tmp_path / "both.html"
+    for name, one in (("a", REPORT), ("b", after)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(one))
+    sides = [str(tmp_path / f"{name}.json") for name in "ab"]
+    assert main(["diff", *sides, "--html", str(page)]) == 1
+    text = re.sub(r"<[^>]+>", " ", page.read_text("utf-8").partition("<main>")[2])
+    shown = " ".join(text.split())
+    assert f"Table 3 {REPORT['tables'][0]['word']}" in shown
+    assert "FAIL" in shown
+    assert "value A @ x 70 80 +10.00" in shown
 
 
 @pytest.mark.parametrize("words", [["--papers", "cpcfk"], ["--profile", "nonesuch"]])
@@ -433,7 +452,6 @@ def test_options_of_stores_are_refused_where_no_side_is_one(tmp_path, capsys, wo
         (None, "no fedrepro report"),
         ("{", "Invalid JSON"),
         ("{}", "no fedrepro report"),
-        ("[]", "share no table"),
         ("[" * 100_000, "recursion limit"),
         (json.dumps(REPORT).replace("70.5", "NaN"), "finite"),
         (json.dumps(REPORT).replace("70.5", "1e999"), "finite"),

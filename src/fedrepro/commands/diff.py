@@ -1,17 +1,19 @@
 """`fedrepro diff`: what changed between two reports, or two stores."""
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.judging.baseline import Recorded, read_reports, recorded
-from fedrepro.benchmark.judging.comparison import Movement, compare
+from fedrepro.benchmark.judging.comparison import compare
 from fedrepro.benchmark.planning.plan import make_plan
+from fedrepro.benchmark.store.files import write_whole
 from fedrepro.commands import _options as options
 from fedrepro.commands._judged import judged, store_at
-from fedrepro.commands._terminal import paint, print_json
+from fedrepro.commands._terminal import complain, paint, print_json
+from fedrepro.reports.layout import plural
 
 HELP = "compare two reports (report.json or its folder) or two stores"
 EXAMPLE = "fedrepro diff results/reports/cpcfl-reduced old/cpcfl-reduced"
@@ -33,43 +35,60 @@ ARGUMENTS = (
         default=[],
         help="papers judged in stores, comma-separated (default: all)",
     ),
+    options.option(
+        "--html", type=Path, metavar="FILE", help="also write both sides as one page, side by side"
+    ),
     options.flag("--json", "the differences as JSON"),
 )
 
 
 def execute(given: argparse.Namespace) -> int:
-    """Prints the differences; 1 if there are any, else 0.
+    """Prints the differences; 1 if there are any, 3 if neither side has a trial, else 0.
 
-    Raises `FedreproError` for options of stores where no side is a store.
+    Raises `FedreproError` for options of stores where no side is a store, and for sides that share
+    no table.
     """
     if (given.papers or given.profile) and not any(map(_is_store, (given.before, given.after))):
         raise FedreproError("--papers and --profile are for stores; neither side is one")
     given.profile = given.profile or "reduced"
-    found = list(_differences(_read(given.before, given), _read(given.after, given)))
+    before, after = _read(given.before, given), _read(given.after, given)
+    if not (before and after):
+        complain(f"nothing was compared: no report in {given.after if before else given.before}")
+        return 3
+    pairs = {name: (before[name], after[name]) for name in before if name in after}
+    if not pairs:
+        raise FedreproError("the two sides share no table of one paper and profile")
+    for name in sorted(before.keys() ^ after.keys()):
+        complain(f"only one side has {name}: left out")
+    moved = {name: compare(*sides) for name, sides in pairs.items()}
+    found = [
+        replace(one, where=f"{name} {one.where}")
+        for name, movements in moved.items()
+        for one in movements
+        if one.what != "value" or one.regression
+    ]
+    if given.html is not None:
+        from fedrepro.reports import side_by_side
+
+        write_whole(given.html, side_by_side.render(pairs, moved).encode("utf-8", "replace"))
+    trained = sum(len(_trained(a) & _trained(b)) for a, b in pairs.values())
     if given.json:
         print_json([asdict(one) for one in found])
+    else:
+        for one in found:
+            size = ""
+            if one.difference is not None:
+                size = f" ({one.difference:+.3g}, beyond the tolerance of {one.tolerance:.3g})"
+            print(f"{one.what:<8} {one.where}: {paint(one.before)} -> {paint(one.after)}{size}")
+        print(f"{plural(len(found), 'difference')}; {plural(trained, 'cell')} with trials compared")
+    if found or trained:
         return 1 if found else 0
-    for one in found:
-        size = ""
-        if one.difference is not None:
-            size = f" ({one.difference:+.3g}, beyond the tolerance of {one.tolerance:.3g})"
-        print(f"{one.what:<8} {one.where}: {paint(one.before)} -> {paint(one.after)}{size}")
-    print(f"{len(found)} difference{'' if len(found) == 1 else 's'}")
-    return 1 if found else 0
+    complain("nothing was compared: no cell has trials on both sides")
+    return 3
 
 
-def _differences(before: _Reports, after: _Reports) -> Iterator[Movement]:
-    """What moved in reports that both sides have; values only if they left their tolerance.
-
-    Raises `FedreproError` if they have none: that would compare nothing.
-    """
-    shared = [name for name in before if name in after]
-    if not shared:
-        raise FedreproError("the two sides share no table of one paper and profile")
-    for name in shared:
-        for one in compare(before[name], after[name]):
-            if one.what != "value" or one.regression:
-                yield replace(one, where=f"{name} {one.where}")
+def _trained(side: Recorded) -> set[str]:
+    return {place for place, cell in side.cells.items() if cell.by_seed}
 
 
 def _read(place: Path, given: argparse.Namespace) -> _Reports:
