@@ -4,9 +4,9 @@ import argparse
 from collections.abc import Sequence
 from time import perf_counter
 
+from fedrepro.benchmark.config import Trial
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.planning.plan import Plan
-from fedrepro.benchmark.planning.summary import Trial
 from fedrepro.benchmark.store.store import Store
 from fedrepro.commands import _options as options
 from fedrepro.commands._judged import default_folder, judged, show, store_at, trained
