@@ -62,6 +62,9 @@ SUPPORT: dict[SupportWord, str] = {
 """What the printed numbers alone may say of a claim, with its meaning."""
 
 
+_DATA = ("pretraining.data", "clients.data")
+
+
 @dataclass(frozen=True)
 class Line:
     """One row of a grid: its label and its cells, None where the paper printed nothing."""
@@ -102,12 +105,37 @@ class Grid:
 
 
 def grid(table: TableResult) -> Grid:
-    """The cells of a table in the paper's rows and columns."""
+    """The cells of a table in the paper's rows and columns, which are named with our data too."""
     columns = tuple(dict.fromkeys(cell.column for cell in table.cells))
     rows = tuple(dict.fromkeys(cell.row for cell in table.cells))
     by_place = {(cell.row, cell.column): cell for cell in table.cells}
     lines = (Line(row, tuple(by_place.get((row, column)) for column in columns)) for row in rows)
-    return Grid(columns, tuple(lines))
+    ours = _data(table)
+    return Grid(
+        tuple(
+            (f"{column[0]} (here {ours[column]})", *column[1:]) if column in ours else column
+            for column in columns
+        ),
+        tuple(lines),
+    )
+
+
+def _data(table: TableResult) -> dict[tuple[str, ...], str]:
+    """By column, our data sets, where printed columns differ in theirs; else empty."""
+    printed: dict[str, set[str]] = {}
+    ours: dict[tuple[str, ...], dict[str, dict[str, None]]] = {}
+    for cell in table.cells:
+        for one in (table.departures[i] for i in cell.departures if cell.mean is not None):
+            if one.setting in _DATA:
+                printed.setdefault(one.setting, set()).add(one.paper)
+                ours.setdefault(cell.column, {}).setdefault(one.setting, {})[one.here] = None
+    if all(len(sets) < 2 for sets in printed.values()):
+        return {}
+    named = {
+        column: [" or ".join(found[setting]) for setting in _DATA if setting in found]
+        for column, found in ours.items()
+    }
+    return {column: " to ".join(dict.fromkeys(sets)) for column, sets in named.items()}
 
 
 def decimals(published: str, fallback: int = 2) -> int:

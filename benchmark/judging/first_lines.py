@@ -59,6 +59,12 @@ class FirstLines:
     evidence: tuple[str, ...] = ()
     totals: tuple[str, ...] = ()
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """All of them; what it was run on stands behind the sentence."""
+        run_on = f" ({self.run_on})" if self.run_on else ""
+        return (self.sentence + run_on, *self.evidence, *self.totals)
+
 
 def run_on(profile: str, tables: Sequence[TableResult]) -> str:
     """The profile, and what the first table with a headline claim was run on, or the first."""

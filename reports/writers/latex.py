@@ -12,7 +12,7 @@ from ...benchmark.results import CellResult, Report, TableResult
 from .. import layout
 
 FILE = "report.tex"
-_HEAD = "% needs \\usepackage{booktabs,amssymb}\n"
+_HEAD = "% needs \\usepackage{booktabs,amssymb}, and for rarer letters \\usepackage[T1]{fontenc}\n"
 _SIGNS = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "&": r"\&", "%": r"\%", "$": r"\$",
     "#": r"\#", "_": r"\_", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
@@ -33,17 +33,33 @@ _GREEK = {
     "≥": "ge", "≠": "ne",
 }  # fmt: skip
 _SIGNS |= {letter: rf"$\{name}$" for letter, name in _GREEK.items()}
+_ACCENTS = {"\u0302": "hat", "\u0303": "tilde", "\u0304": "bar"}
+_ONE_SIGN = re.compile(rf"[A-Za-z][{''.join(_ACCENTS)}]|.", re.DOTALL)
+_OF_TEX = re.compile(r"[ -~\u00a0-\u017f‐-…€]")
+"""What pdflatex shows as it is."""
 
 
 def render(reports: Sequence[Report]) -> str:
-    """All tables that have cells."""
-    tables = [render_table(one, table) for one in reports for table in one.tables if table.cells]
-    return "\n".join([_HEAD, *tables])
+    """The first lines of each report as comments, and all tables that have cells."""
+    parts = [_HEAD]
+    for report in reports:
+        parts += [f"% {one_line(said)}" for said in report.first.lines]
+        parts += ["", *(render_table(report, table) for table in report.tables if table.cells)]
+    return "\n".join(parts)
 
 
 def escape(text: str) -> str:
-    """Text in which nothing is a command, an argument or the end of a cell."""
-    return "".join(_SIGNS.get(sign, sign) for sign in one_line(text))
+    """Text in which nothing is a command, an argument or the end of a cell.
+
+    A sign that pdflatex lacks is its number, `U+5B57`.
+    """
+    return "".join(map(_escaped, _ONE_SIGN.findall(one_line(text))))
+
+
+def _escaped(sign: str) -> str:
+    if len(sign) == 2:
+        return rf"$\{_ACCENTS[sign[1]]}{{{sign[0]}}}$"
+    return _SIGNS.get(sign) or (sign if _OF_TEX.fullmatch(sign) else f"U+{ord(sign):04X}")
 
 
 def render_table(report: Report, table: TableResult) -> str:
@@ -62,7 +78,7 @@ def render_table(report: Report, table: TableResult) -> str:
     whose += ", some of earlier code," if report.edited else ""
     caption = (
         f"{report.paper}, {layout.title(table)}: {table.title}. Printed, and beneath it the mean "
-        f"of {whose} with the verdict (profile {report.profile})."
+        f"of {whose} with the verdict. {layout.badge(report, table.word)}: {table.reason}"
     )
     # Letters that have no meaning to TeX.
     label = re.sub(r"[^A-Za-z0-9:-]", "-", layout.anchor(report, table))

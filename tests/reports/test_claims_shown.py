@@ -12,7 +12,7 @@ from fedrepro.benchmark.judging.scoreboard import Scoreboard
 from fedrepro.benchmark.results import ClaimWord, Report
 from fedrepro.commands._judged import _print_scoreboard
 from fedrepro.reports import layout, terminal
-from fedrepro.reports.writers import html, markdown
+from fedrepro.reports.writers import html, latex, markdown
 
 WORDS: tuple[ClaimWord, ...] = get_args(ClaimWord)
 
@@ -52,6 +52,8 @@ def test_every_report_begins_with_its_first_lines(
         assert places == sorted(places)
         assert places[-1] < shown.index(end)
     assert screen.startswith(f"{first.sentence} ({first.run_on})\n")
+    comments = [one[2:] for one in latex.render([worded]).splitlines() if one.startswith("% ")]
+    assert comments[1:] == [f"{first.sentence} ({first.run_on})", *first.evidence, *first.totals]
     assert text.splitlines()[4] == f"> **{first.sentence}** ({first.run_on})"
 
 
@@ -78,10 +80,10 @@ def test_every_table_has_a_badge_with_its_scope_and_what_it_was_run_on(report: R
 def test_the_first_screen_lists_every_table_with_its_word_and_retention(report: Report) -> None:
     strip = html.render([report]).partition('aria-label="Tables">')[2].partition("</ul>")[0]
     shown = re.findall(r'<a class="([\w-]+)" href="(#[\w-]+)"[^>]*>([^<]*)<b>(.*?)</a>', strip)
-    assert shown == [
-        ("pass", "#toy-table-3", "3 ", "PASS</b> 1.20"),
-        ("not-run", "#toy-figure-4", "fig. 4 ", "NOT RUN</b>"),
-    ]
+    assert shown == [("pass", "#toy-table-3", "3 ", "PASS</b> 1.20")]
+    others = html.render([report]).partition('<p class="others">')[2].partition("</p>")[0]
+    assert others.startswith("<b>NOT RUN</b>")
+    assert re.findall(r'href="(#[\w-]+)"[^>]*>([^<]*)</a>', others) == [("#toy-figure-4", "fig. 4")]
 
 
 def test_cells_of_a_scaled_run_carry_no_badge(report: Report) -> None:

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from fedrepro.benchmark.results import Report
+from fedrepro.benchmark.results import Departure, Report
 from fedrepro.reports import layout
 
 
@@ -70,3 +70,17 @@ def test_positions_are_told_as_ranges_of_numbers() -> None:
     assert layout.ranges((0, 1, 2, 5)) == "1–3, 6"
     assert layout.ranges((7, 3, 4)) == "4–5, 8"
     assert layout.ranges(()) == ""
+
+
+def test_columns_that_print_other_data_are_named_with_ours(report: Report) -> None:
+    table = report.tables[0]
+    one, other, _ = table.cells
+    data = tuple(Departure("clients.data", one, "digits", "") for one in ("stl10", "mnist"))
+    cells = (
+        replace(one, departures=(0,)),
+        replace(one, row=other.row, column=("MNIST", "Best"), departures=(1,)),
+    )
+    named = layout.grid(replace(table, cells=cells, departures=data))
+    assert named.columns == (("15 (here digits)", "T = 40"), ("MNIST (here digits)", "Best"))
+    alike = replace(table, cells=cells, departures=(data[0], data[0]))
+    assert layout.grid(alike).columns == (("15", "T = 40"), ("MNIST", "Best"))

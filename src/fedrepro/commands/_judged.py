@@ -120,9 +120,9 @@ def folder_of_all(profile: str) -> Path:
 
 def _print_scoreboard(board: Scoreboard) -> None:
     """The first lines, why cells were not run, and which trials failed."""
-    first = board.report.first
-    print(folded(first.sentence + (f" ({first.run_on})" if first.run_on else ""), 2))
-    for said in (*first.evidence, *first.totals):
+    sentence, *others = board.report.first.lines
+    print(folded(sentence, 2))
+    for said in others:
         print(folded(f"  {said}", 4))
     print(folded("  cells: " + _counted(board.verdicts), 4))
     reasons = [f", {plural(n, 'cell')}: {why}" for why, n in board.reasons.items()]
