@@ -15,6 +15,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import dropwhile
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -112,7 +113,7 @@ def structure_of_xml(text: str) -> list[tuple[str, ...]]:
 
 def structure_of_latex(text: str) -> tuple[list[str], list[int]]:
     """Commands that are not letters, and the columns of each row."""
-    lines = text.splitlines()[1:]
+    lines = dropwhile(lambda line: not line or line.startswith("% "), text.splitlines())
     letters = "textbackslash|textasciitilde|textasciicircum|textless|textgreater|textbar|symbol"
     text = re.sub(
         rf"\\(?:{letters})(?:\{{(?:|34|96)\}})|\\[{{}}&%$#_]|\{{[*\[\]]\}}", "", "\n".join(lines)
