@@ -118,8 +118,8 @@ def _imported(module: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except (SystemExit, GeneratorExit, KeyboardInterrupt) as error:
-        if isinstance(error, KeyboardInterrupt) and module.startswith("fedrepro."):
-            raise  # of the user, since no module here raises it
+        if isinstance(error, KeyboardInterrupt) and error.args:
+            raise  # of a signal, whose number it carries (`fedrepro.cli`)
         place = traceback.extract_tb(error.__traceback__)[-1]
         said = f"{place.filename}:{place.lineno} raises {type(error).__name__} when it is imported"
         raise ImportError(said, name=module) from None
