@@ -28,6 +28,7 @@ Detail = Literal[
     "REPRODUCED", "DISCREPANT", "COMPATIBLE", "SHIFTED", "INCONCLUSIVE",
     "EXACT", "MISPRINT?", "SCALED", "NOT RUN", "ERROR", "DESCRIPTIVE",
 ]  # fmt: skip
+SeriesKind = Literal["curves", "choices", "counts", "points", "scatter", "pictures"]
 ProtocolScale = Literal["full", "scaled"]
 
 
@@ -168,7 +169,7 @@ class Series:
     `pictures`: pictures maps a label to rows of pixels of 1 or 3 channels from 0 to 255.
     """
 
-    kind: Literal["curves", "choices", "counts", "points", "scatter", "pictures"]
+    kind: SeriesKind
     title: str
     x_label: str
     y_label: str

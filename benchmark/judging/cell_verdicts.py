@@ -28,7 +28,7 @@ def cell_verdicts(
         if verdict is None:
             judged.append(planned.cell)
         else:
-            verdicts[key_of(planned.cell)] = _with_lacking(planned.cell, verdict, evidence)
+            verdicts[key_of(planned.cell)] = _noted(verdict, _lacking(planned.cell, evidence))
     if judged:
         sides = published_values_of(evidence.plan.paper, table)
         held = [
@@ -43,7 +43,7 @@ def cell_verdicts(
         ]
         words = judge_table(held, " points" if table.unit == "%" else "")
         verdicts |= {
-            key_of(cell): _noted(_with_more(cell, word, evidence), _also_covered(table, cell))
+            key_of(cell): _noted(word, _more(cell, evidence), _also_covered(table, cell))
             for cell, word in zip(judged, words, strict=True)
         }
     return {key_of(one.cell): verdicts[key_of(one.cell)] for one in cells}
@@ -72,10 +72,8 @@ def _without_judging(table: Table, planned: PlannedCell, evidence: Evidence) -> 
         return Verdict("DESCRIPTIVE", "The paper prints no value here; a claim needs ours.")
     last = evidence.plan.profile.last_look
     if last is not None and len(_counted(cell, evidence)) < last:
-        why = (
-            f"{len(trials.found)} trials: a cell is judged once, with the {last} of the last look."
-        )
-        return Verdict("INCONCLUSIVE", why, difference)
+        once = f"a cell is judged once, with the {last} of the last look."
+        return Verdict("INCONCLUSIVE", f"{len(trials.found)} trials: {once}", difference)
     if last is None and trials.incomplete is not None:
         return Verdict("INCONCLUSIVE", TOO_FEW, difference)
     if table.margin_of(cell) is None:
@@ -93,11 +91,12 @@ def _counted(cell: Cell, evidence: Evidence) -> tuple[float, ...]:
     return tuple(value for value in seeds if value is not None)
 
 
-def _with_more(cell: Cell, verdict: Verdict, evidence: Evidence) -> Verdict:
-    """A verdict that says so where there are more trials than were declared."""
+def _more(cell: Cell, evidence: Evidence) -> str:
+    """That there are more trials than were declared."""
     there, counted = len(evidence.cells[key_of(cell)].values), len(_counted(cell, evidence))
-    more = f"Of {there} trials the first {counted} count: so many are declared."
-    return _noted(verdict, more if there > counted else "")
+    if there <= counted:
+        return ""
+    return f"Of {there} trials the first {counted} count: so many are declared."
 
 
 def _also_covered(table: Table, cell: Cell) -> str:
@@ -121,20 +120,17 @@ def _also_covered(table: Table, cell: Cell) -> str:
     return f"This margin also covers {covered} of {len(others)} other rows."
 
 
-def _with_lacking(cell: Cell, verdict: Verdict, evidence: Evidence) -> Verdict:
-    """A verdict whose reason says how many of the trials are there, where not all are."""
+def _lacking(cell: Cell, evidence: Evidence) -> str:
+    """How many of its trials are there, where not all are."""
     trials = evidence.cells[key_of(cell)]
-    lacking = trials.incomplete
-    if lacking is None and cell.kind == "analytic" and trials.failed:
-        lacking = f"The count failed: {trials.missing}"
-    if lacking is None:
-        return verdict
-    return replace(verdict, reason=f"{verdict.reason} {_sentence(lacking)}")
+    if trials.incomplete is None and cell.kind == "analytic" and trials.failed:
+        return _sentence(f"The count failed: {trials.missing}")
+    return _sentence(trials.incomplete or "")
 
 
-def _noted(verdict: Verdict, more: str) -> Verdict:
-    return replace(verdict, reason=f"{verdict.reason} {more}") if more else verdict
+def _noted(verdict: Verdict, *more: str) -> Verdict:
+    return replace(verdict, reason=" ".join(filter(None, (verdict.reason, *more))))
 
 
 def _sentence(text: str) -> str:
-    return text if text.endswith(".") else f"{text}."
+    return text if text.endswith(".") or not text else f"{text}."

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...methods.outcome import PICTURE, Arrays
+from ...methods.outcome import PICTURE
 from ..planning.plan import PlannedCell
-from ..results import CellResult, Series
+from ..results import CellResult, Series, SeriesKind
 from ..spec.model import Figure
 from .evidence import Evidence
 
@@ -65,11 +65,11 @@ def _scatter(figure: Figure, cells: Sequence[CellResult]) -> tuple[Series, ...]:
         if points:
             by_panel.setdefault(column[:-1], {})[" | ".join(row)] = points
     return tuple(
-        Series(
-            kind="scatter",
-            title=" | ".join(panel) + (" (scaled)" if panel in scaled else ""),
-            x_label=figure.x_label or f"{x} {units[x]}".strip(),
-            y_label=figure.y_label or f"{y} {units[y]}".strip(),
+        _series(
+            figure,
+            "scatter",
+            " | ".join(panel) + (" (scaled)" if panel in scaled else ""),
+            (f"{x} {units[x]}".strip(), f"{y} {units[y]}".strip()),
             lines=lines,
         )
         for panel, lines in by_panel.items()
@@ -79,42 +79,31 @@ def _scatter(figure: Figure, cells: Sequence[CellResult]) -> tuple[Series, ...]:
 def _curves(
     figure: Figure, drawings: Sequence[PlannedCell], evidence: Evidence, unit: str | None
 ) -> tuple[Series, ...]:
-    split = figure.split
     scale = 100.0 if unit == "%" else 1.0
     by_panel: dict[str, Lines] = {}
     names: dict[str, None] = {}
     for drawing in drawings:
         if drawing.config is None:
             continue
-        metric = drawing.cell.metric or "accuracy"
+        metric, label = drawing.cell.metric or "accuracy", drawing.cell.parts
         names[metric] = None
-        curves = [
-            record.metrics[metric]
-            for record in evidence.records(drawing.config)
-            if metric in record.metrics
-        ]
+        records = evidence.records(drawing.config)
+        curves = [one.metrics[metric] for one in records if metric in one.metrics]
         if curves:
-            panel, line = drawing.cell.parts[:split], " | ".join(drawing.cell.parts[split:])
+            panel, line = label[: figure.split], " | ".join(label[figure.split :])
             by_panel.setdefault(_title(drawing, panel), {})[line] = [
                 ([float(t) for t in curve.rounds], [scale * value for value in curve.values])
                 for curve in curves
             ]
-    y_label = " / ".join(names) + (f" ({unit})" if unit else "")
+    axes = "round", " / ".join(names) + (f" ({unit})" if unit else "")
     return tuple(
-        Series(
-            kind="curves",
-            title=title,
-            x_label=figure.x_label or "round",
-            y_label=figure.y_label or y_label,
-            lines=lines,
-        )
-        for title, lines in by_panel.items()
+        _series(figure, "curves", title, axes, lines=lines) for title, lines in by_panel.items()
     )
 
 
 def _maps(figure: Figure, drawing: PlannedCell, evidence: Evidence) -> Iterator[Series]:
     """The points of one trial's map, by class; for `client-embeddings` a panel for each client."""
-    arrays = _arrays(figure, drawing, evidence)
+    arrays = evidence.arrays(drawing.config, figure.trial)
     if "xy" not in arrays:
         return
     xy, label, client = arrays["xy"], arrays["label"], arrays["client"]
@@ -122,13 +111,9 @@ def _maps(figure: Figure, drawing: PlannedCell, evidence: Evidence) -> Iterator[
     for chosen in np.unique(client) if apart else (None,):
         here = np.ones(len(xy), bool) if chosen is None else client == chosen
         where = () if chosen is None else (f"client {chosen + 1}",)
-        yield Series(
-            kind="points",
-            title=_title(drawing, (*drawing.cell.parts, *where)),
-            x_label=figure.x_label or "",
-            y_label=figure.y_label or "",
-            lines={f"class {c}": [_pair(xy[here & (label == c)])] for c in np.unique(label[here])},
-        )
+        title = _title(drawing, (*drawing.cell.parts, *where))
+        lines = {f"class {c}": [_pair(xy[here & (label == c)])] for c in np.unique(label[here])}
+        yield _series(figure, "points", title, ("", ""), lines=lines)
 
 
 def _pair(xy: NDArray[Any]) -> tuple[list[float], list[float]]:
@@ -137,19 +122,13 @@ def _pair(xy: NDArray[Any]) -> tuple[list[float], list[float]]:
     return x, y
 
 
-def _arrays(figure: Figure, drawing: PlannedCell, evidence: Evidence) -> Arrays:
-    """The arrays of the trial that is drawn; none if it is not finished."""
-    seed = figure.trial
-    return evidence.arrays(drawing.config, seed)
-
-
 def _pictures(
     figure: Figure, drawings: Sequence[PlannedCell], evidence: Evidence
 ) -> tuple[Series, ...]:
     """All pictures of one trial of all runs; one that all runs share stands once."""
     shown: dict[str, list[tuple[str, NDArray[Any]]]] = {}
     for drawing in drawings:
-        for name, picture in _arrays(figure, drawing, evidence).items():
+        for name, picture in evidence.arrays(drawing.config, figure.trial).items():
             if name.startswith(PICTURE):
                 labelled = (" | ".join(drawing.cell.parts), picture)
                 shown.setdefault(name.removeprefix(PICTURE), []).append(labelled)
@@ -165,17 +144,20 @@ def _pictures(
 
 def _matrix(figure: Figure, drawing: PlannedCell, evidence: Evidence) -> Iterator[Series]:
     """Choices by round, or class counts, of one trial of one run."""
-    name, kind, x_label, y_label = _PLOTS[figure.plot]
-    arrays = _arrays(figure, drawing, evidence)
+    name, kind, axes = _PLOTS[figure.plot]
+    arrays = evidence.arrays(drawing.config, figure.trial)
     if name in arrays:
-        yield Series(
-            kind=kind,
-            title=_title(drawing, drawing.cell.parts),
-            x_label=figure.x_label or x_label,
-            y_label=figure.y_label or y_label,
-            matrix=arrays[name].tolist(),
-            groups=arrays["group"].tolist() if "group" in arrays else [],
-        )
+        title, groups = _title(drawing, drawing.cell.parts), arrays.get("group", np.zeros(0, int))
+        matrix = arrays[name].tolist()
+        yield _series(figure, kind, title, axes, matrix=matrix, groups=groups.tolist())
+
+
+def _series(
+    figure: Figure, kind: SeriesKind, title: str, axes: tuple[str, str], **data: Any
+) -> Series:
+    """A panel; the spec's names of its axes win over `axes`."""
+    x_label, y_label = figure.x_label or axes[0], figure.y_label or axes[1]
+    return Series(kind, title, x_label, y_label, **data)
 
 
 def _title(drawing: PlannedCell, label: Sequence[str]) -> str:
@@ -192,8 +174,8 @@ def _title(drawing: PlannedCell, label: Sequence[str]) -> str:
 _MAPS = ("embedding", "client-embeddings")
 """Plots of what the protocol `embedding` stores."""
 
-_PLOTS: Mapping[str, tuple[str, Literal["choices", "counts"], str, str]] = {
-    "choices": ("choice", "choices", "round", "client"),
-    "class-counts": ("class_counts", "counts", "client", "class"),
+_PLOTS: Mapping[str, tuple[str, SeriesKind, tuple[str, str]]] = {
+    "choices": ("choice", "choices", ("round", "client")),
+    "class-counts": ("class_counts", "counts", ("client", "class")),
 }
 """By plot: the array that it draws, the kind of series, and what its axes say."""

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from ..claims.nodes import CellKey
 from ..config import FULL_PRECISION
 from ..open_choices import ChoiceResult, ReadingResult
 from ..planning.plan import Plan, PlannedCell
 from ..results import (
     CellResult,
     CellUnder,
-    ClaimResult,
     ClaimUnder,
     TableResult,
     Universe,
@@ -107,35 +105,28 @@ def with_other_readings(
     tables: Sequence[TableResult], others: Mapping[str, Sequence[TableResult]]
 ) -> tuple[TableResult, ...]:
     """Tables whose cells say what they are under readings of which each gives all tables anew."""
-    if not others:
-        return tuple(tables)
-    found: dict[CellKey, list[CellUnder]] = {}
-    here = {(table.id, cell.row, cell.column): cell for table in tables for cell in table.cells}
-    for name, judged in others.items():
-        for table in judged:
-            for cell in table.cells:
-                place = (table.id, cell.row, cell.column)
-                if place in here and _differs(here[place], cell):
-                    found.setdefault(place, []).append(_under(name, cell))
+    places = {
+        name: {(table.id, cell.row, cell.column): cell for table in judged for cell in table.cells}
+        for name, judged in others.items()
+    }
+
+    def under(table: str, cell: CellResult) -> Iterator[CellUnder]:
+        for name, cells in places.items():
+            other = cells.get((table, cell.row, cell.column))
+            if other is None or all(
+                getattr(other, what) == getattr(cell, what)
+                for what in ("metric", "trials", "verdict")
+            ):
+                continue
+            verdict = other.verdict
+            yield CellUnder(name, other.mean, other.sd, verdict.word, verdict.difference)
+
     return tuple(
         replace(
-            table,
-            cells=tuple(
-                replace(cell, under=tuple(found.get((table.id, cell.row, cell.column), ())))
-                for cell in table.cells
-            ),
+            one, cells=tuple(replace(cell, under=tuple(under(one.id, cell))) for cell in one.cells)
         )
-        for table in tables
+        for one in tables
     )
-
-
-def _differs(cell: CellResult, other: CellResult) -> bool:
-    return (cell.metric, cell.trials, cell.verdict) != (other.metric, other.trials, other.verdict)
-
-
-def _under(reading: str, cell: CellResult) -> CellUnder:
-    verdict = cell.verdict
-    return CellUnder(reading, cell.mean, cell.sd, verdict.word, verdict.difference)
 
 
 def universes(judged: Mapping[tuple[str, ...], Sequence[TableResult]]) -> tuple[Universe, ...]:
@@ -145,13 +136,11 @@ def universes(judged: Mapping[tuple[str, ...], Sequence[TableResult]]) -> tuple[
     return tuple(
         Universe(
             readings,
-            tuple(claim_under(table.id, claim) for table in tables for claim in table.claims),
+            tuple(
+                ClaimUnder(table.id, one.id, one.word, one.answer.ours, one.answer.printed)
+                for table in tables
+                for one in table.claims
+            ),
         )
         for readings, tables in judged.items()
     )
-
-
-def claim_under(table: str, claim: ClaimResult) -> ClaimUnder:
-    """A claim in one word, with the mean behind it."""
-    answer = claim.answer
-    return ClaimUnder(table, claim.id, claim.word, answer.ours, answer.printed)
