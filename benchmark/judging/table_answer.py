@@ -102,7 +102,7 @@ def answer_table(
         level: of the intervals.
         joined: printed columns of the same runs.
     """
-    slopes = retention(pattern)
+    slopes = retention(pattern.printed, pattern.trials)
     if slopes is None:
         return None
     slope, parts = t_interval(slopes, level), left_out(pattern)
@@ -124,7 +124,7 @@ def answer_table(
         columns=len(pattern.columns),
         trials=pattern.n,
         retention=slope,
-        correlation=correlation(pattern.printed, pattern.means),
+        correlation=float(correlation(pattern.printed, pattern.means)),
         reliability=true_slope,
         spread_ratio=float(np.sqrt((y * y).sum() / (x * x).sum())),
         pairs=len(alike),

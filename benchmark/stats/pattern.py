@@ -15,16 +15,12 @@ column weighs as its printed values differ.
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-T = TypeVar("T")
 MOST_ROWS = 8
 """Up to so many rows all permutations are counted (40,320)."""
 DRAWS = 10_000
@@ -66,22 +62,6 @@ class Pattern:
         """Our means, [rows, columns]."""
         return np.asarray(self.trials.mean(axis=-1))
 
-    def without(self, axis: int, which: Sequence[int]) -> Pattern:
-        """The pattern less some rows (axis 0) or columns (axis 1)."""
-
-        def kept(labels: tuple[T, ...], of: int) -> tuple[T, ...]:
-            return tuple(one for i, one in enumerate(labels) if axis != of or i not in which)
-
-        return Pattern(
-            np.delete(self.printed, which, axis),
-            np.delete(self.half, which, axis),
-            np.delete(self.trials, which, axis),
-            kept(self.rows, 0),
-            kept(self.columns, 1),
-            kept(self.methods, 0),
-            self.tie,
-        )
-
 
 def centred(values: Floats) -> Floats:
     """Values about the mean of their column; 0 where there is no cell. [rows, columns, ...]"""
@@ -90,19 +70,23 @@ def centred(values: Floats) -> Floats:
     return np.where(known, values - np.where(known, values, 0.0).sum(axis=0) / count, 0.0)
 
 
-def retention(pattern: Pattern) -> Floats | None:
-    """The slope of each trial on the printed values, [n]; None where the print does not differ."""
-    x = centred(pattern.printed)
+def retention(printed: Floats, trials: Floats) -> Floats | None:
+    """The slope of each trial on the printed values; None where the print does not differ.
+
+    printed: [rows, columns]. trials: [rows, columns, n]. Returns [n].
+    """
+    x = centred(printed)
     if np.ptp(x) < _EPS:
         return None
-    return np.asarray(np.einsum("rc,rct->t", x, centred(pattern.trials)) / (x * x).sum())
+    return np.asarray(np.einsum("rc,rct->t", x, centred(trials)) / (x * x).sum())
 
 
-def correlation(printed: Floats, means: Floats) -> float:
-    """Of our means with the printed values within columns. Both [rows, columns]."""
+def correlation(printed: Floats, means: Floats) -> Floats:
+    """Of our means with the printed values within columns. Both [rows, columns, ...]."""
     known = ~np.isnan(printed) & ~np.isnan(means)
     x, y = (centred(np.where(known, values, np.nan)) for values in (printed, means))
-    return float((x * y).sum() / max(math.sqrt((x * x).sum() * (y * y).sum()), _EPS))
+    xy, xx, yy = ((a * b).sum(axis=(0, 1)) for a, b in ((x, y), (x, x), (y, y)))
+    return np.asarray(xy / np.maximum(np.sqrt(xx * yy), _EPS))
 
 
 def relabelling_p(printed: Floats, means: Floats) -> float:
@@ -111,42 +95,16 @@ def relabelling_p(printed: Floats, means: Floats) -> float:
     All permutations of the row labels up to eight rows, else 10,000 that are drawn with a fixed
     seed, to which the labels as they are count as one more.
     """
-    rows = len(printed)
-    sums = _products(printed, means)
-    seen = correlation(printed, means) - _ALIKE
-    if rows <= MOST_ROWS:
-        orders = iter(itertools.permutations(range(rows)))
-        alike, count = _count(orders, sums, seen)
-        return alike / count
+    rows, seen = len(printed), float(correlation(printed, means)) - _ALIKE
+    more = int(rows > MOST_ROWS)
     rng = np.random.default_rng(_SEED)
-    drawn = (tuple(rng.permutation(rows)) for _ in range(DRAWS))
-    alike, count = _count(drawn, sums, seen)
-    return (1 + alike) / (1 + count)
-
-
-def _products(printed: Floats, means: Floats) -> Floats:
-    """What a correlation sums, for each printed row beside each of ours: [rows, rows, columns, 6].
-
-    The six sums of a column are: cells, x, y, x y, x x and y y.
-    """
-    known = ~np.isnan(printed)[:, None] & ~np.isnan(means)[None]
-    x = np.where(known, np.nan_to_num(printed)[:, None], 0.0)
-    y = np.where(known, np.nan_to_num(means)[None], 0.0)
-    return np.stack([known.astype(float), x, y, x * y, x * x, y * y], axis=-1)
-
-
-def _count(orders: Iterator[tuple[int, ...]], sums: Floats, seen: float) -> tuple[int, int]:
-    """How many of some orders of the rows correlate at least as well, and how many there are."""
-    own, alike, count = np.arange(len(sums)), 0, 0
-    while batch := list(itertools.islice(orders, _BATCH)):
-        # [orders, columns, 6]
-        cells, x, y, xy, xx, yy = np.moveaxis(sums[np.array(batch), own].sum(axis=1), -1, 0)
-        cells = np.maximum(cells, 1)
-        xy, xx, yy = xy - x * y / cells, xx - x * x / cells, yy - y * y / cells
-        size = np.sqrt(np.maximum(xx.sum(axis=-1) * yy.sum(axis=-1), 0.0))
-        alike += int((xy.sum(axis=-1) / np.maximum(size, _EPS) >= seen).sum())
-        count += len(batch)
-    return alike, count
+    drawn = (rng.permutation(rows) for _ in range(DRAWS))
+    orders = np.array(list(drawn if more else itertools.permutations(range(rows))))
+    alike = 0
+    for batch in np.array_split(orders, 1 + len(orders) // _BATCH):
+        relabelled = np.moveaxis(printed[batch], 0, -1)  # [rows, columns, orders]
+        alike += int((correlation(relabelled, means[..., None]) >= seen).sum())
+    return (alike + more) / (len(orders) + more)
 
 
 def orderings(pattern: Pattern, beyond: float = 0.0) -> Floats:
@@ -194,8 +152,9 @@ def left_out(pattern: Pattern) -> dict[str, Floats | None]:
         (f"method {name}", 0, [r for r, one in enumerate(pattern.methods) if one == name])
         for name in dict.fromkeys(pattern.methods)
     ]
+    both = pattern.printed, pattern.trials
     return {
-        label: retention(pattern.without(axis, which))
+        label: retention(*(np.delete(one, which, axis) for one in both))
         for label, axis, which in parts
         if pattern.printed.shape[axis] - len(which) > 1 - axis
     }

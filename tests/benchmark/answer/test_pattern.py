@@ -49,7 +49,7 @@ def plain_slope(printed, values):
 def test_retention_is_the_slope_within_columns(table):
     for one in (table, with_holes(table)):
         expected = [plain_slope(one.printed, one.trials[..., t]) for t in range(one.n)]
-        assert retention(one) == pytest.approx(expected)
+        assert retention(one.printed, one.trials) == pytest.approx(expected)
 
 
 def test_correlation_of_one_column_is_pearsons(table):
@@ -89,7 +89,7 @@ def test_orderings_count_ties_half_and_leave_out_what_rounding_hides():
 
 
 def test_no_difference_in_print_gives_no_slope():
-    assert retention(pattern(np.full((4, 2), 5.0), np.zeros((4, 2, 3)))) is None
+    assert retention(np.full((4, 2), 5.0), np.zeros((4, 2, 3))) is None
 
 
 def test_reliability_of_a_print_that_is_all_noise_is_zero(table):
@@ -103,7 +103,9 @@ def test_rescaling_a_table_or_doubling_its_columns_changes_nothing(scale, shift)
     moved = pattern(scale * one.printed + shift, scale * one.trials - shift)
     twice = pattern(np.tile(one.printed, (1, 2)), np.tile(one.trials, (1, 2, 1)))
     for other in (moved, twice):
-        assert retention(other) == pytest.approx(retention(one), rel=1e-6)
+        assert retention(other.printed, other.trials) == pytest.approx(
+            retention(one.printed, one.trials), rel=1e-6
+        )
         a, b = (answer_table("accuracy", each) for each in (one, other))
         assert a.word == b.word
         assert a.relabelling_p == pytest.approx(b.relabelling_p)
