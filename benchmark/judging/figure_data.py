@@ -18,19 +18,21 @@ Lines = dict[str, list[tuple[list[float], list[float]]]]
 
 
 def panels(
-    figure: Figure,
+    figure: Figure | None,
     drawings: Sequence[PlannedCell],
     cells: Sequence[CellResult],
     evidence: Evidence,
     unit: str | None,
 ) -> tuple[Series, ...]:
-    """The panels of one figure; runs without a finished trial are left out.
+    """The panels of a figure, none of a table; runs without a finished trial are left out.
 
     cells: the figure's own, judged, which a scatter plot draws. unit: of the figure's metric; "%"
     shows fractions times 100.
 
     Raises `StoreError` if a trial's arrays are missing or damaged.
     """
+    if figure is None:
+        return ()
     if figure.plot == "curves":
         return _curves(figure, drawings, evidence, unit)
     if figure.plot == "scatter":

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from ..analytic import recomputed
 from ..audit.findings import Finding, findings_for
-from ..claims.answer import ClaimResult, Known
+from ..claims.answer import Known
 from ..claims.answer import judged as judge_claim
 from ..claims.bind_cells import bind
 from ..claims.contrasts import is_trained
@@ -26,9 +24,7 @@ from ..results import (
     TableResult,
     Verdict,
 )
-from ..spec.folders import option_for
 from ..spec.model import Claim, Table
-from ..spec.settings import PRECISION
 from ..stats.intervals import describe
 from .answers import Answered, answer, pooled
 from .cell_verdicts import cell_verdicts
@@ -43,7 +39,7 @@ from .other_readings import (
     universes,
     with_other_readings,
 )
-from .provenance import provenance, run_on, run_summaries
+from .provenance import command_of, more_trials, provenance, run_on, run_summaries
 from .trials import Finished, Trials
 
 
@@ -95,10 +91,11 @@ def judge_evidence(
     plan = evidence.plan
     found = findings_for(plan.paper, plan.tables) if audit else ()
     judging, taken = _Judging(plan, evidence, found), plan.paper.readings
-    judged = judging.tables()
-    read = {
-        name: _Judging(other.plan, other, ()).tables() for name, other in (others or {}).items()
-    }
+    judged = tuple(map(judging.table, judging.shown))
+    read = {}
+    for name, other in (others or {}).items():
+        again = _Judging(other.plan, other, ())
+        read[name] = tuple(map(again.table, again.shown))
     return Report(
         paper=plan.paper.id,
         title=plan.paper.title,
@@ -187,13 +184,6 @@ class _Judging:
             one.id: [(claim, bind(claim, one, paper)) for claim in one.claims] for one in self.shown
         }
 
-    def claims(self, table: Table) -> tuple[ClaimResult, ...]:
-        """The claims of a table with their answers."""
-        return tuple(
-            judge_claim(claim, comparisons, self.known(table, comparisons))
-            for claim, comparisons in self.bound[table.id]
-        )
-
     def known(self, table: Table, comparisons: Sequence[Elementary]) -> Known:
         """What is known of the cells of a claim.
 
@@ -224,18 +214,14 @@ class _Judging:
         fits = table.margin is not None and one.unit == (table.unit or "")
         return float(table.margin.value) if table.margin is not None and fits else None
 
-    def tables(self) -> tuple[TableResult, ...]:
-        """Every table of the plan, in the paper's order."""
-        return tuple(map(self.table, self.shown))
-
     def table(self, table: Table) -> TableResult:
         cells = [one for one in self.plan.cells if one.cell.table == table.id]
         drawings = [one for one in self.plan.drawings if one.cell.table == table.id]
         shown = [self.evidence.departures(one) for one in (*cells, *drawings)]
         departures = tuple(dict.fromkeys(departure for own in shown for departure in own))
         verdicts = cell_verdicts(table, cells, self.evidence)
-        commands = {row: self.command(table.id, row) for row in table.rows}
-        figure, answered = table.figure, self.answered[table.id]
+        commands = {row: command_of(self.plan, table.id, row) for row in table.rows}
+        answered = self.answered[table.id]
         judged = tuple(
             self.cell(
                 one,
@@ -255,19 +241,18 @@ class _Judging:
             margin=None if table.margin is None else table.margin.value,
             margin_reason=None if table.margin is None else table.margin.reason,
             cells=judged,
-            claims=self.claims(table),
+            claims=tuple(
+                judge_claim(claim, comparisons, self.known(table, comparisons))
+                for claim, comparisons in self.bound[table.id]
+            ),
             departures=departures,
             unstated=tuple(
                 Departure(one.setting, "not stated", one.taken, one.why)
                 for one in (*self.plan.paper.unstated, *table.unstated)
             ),
-            notes=(*table.notes, *self.more_trials(table)),
-            panels=(
-                ()
-                if figure is None
-                else panels(figure, drawings, judged, self.evidence, table.unit)
-            ),
-            command=self.command(table.id),
+            notes=(*table.notes, *more_trials(self.plan, table)),
+            panels=panels(table.figure, drawings, judged, self.evidence, table.unit),
+            command=command_of(self.plan, table.id),
             findings=self.findings(table),
             run_on=self.evidence.made or run_on(self.plan, cells),
             word=answered.word,
@@ -365,49 +350,3 @@ class _Judging:
             margin=None if margin is None else margin.value,
             failed=trials.failed,
         )
-
-    def more_trials(self, table: Table) -> Iterator[str]:
-        """That a table has more trials than the profile's others, and why."""
-        profile = self.plan.profile
-        more = table.profiles.get(profile.name)
-        if more is not None and more.trials and not self.plan.has_other_trials:
-            yield f"{more.trials} trials for the {profile.trials} of the profile: {more.why}."
-
-    def command(self, table: str, row: Sequence[str] | None = None) -> str:
-        """The command that runs a table, or one of its rows, as this plan does."""
-        paper = self.plan.paper
-        words = ["fedrepro", "run", paper.id, *option_for(paper.id, paper.file), "--tables", table]
-        if row is not None:
-            words += ["--rows", "|".join(row)]
-        words += ["--profile", self.plan.profile.name]
-        if self.plan.on is not None:
-            words += ["--on", self.plan.on]
-        trials = self._looked_at(table, row)
-        if self.plan.has_other_trials or trials != self.plan.trials:
-            words += ["--trials", str(trials)]
-        if self.plan.has_other_series:
-            words += ["--series", str(self.plan.profile.series)]
-        for reading in paper.readings:
-            words += ["--reading", reading]
-        for path, value in self.plan.sets:
-            if path == PRECISION:
-                words += ["--precision", str(value)]
-                continue
-            # JSON spells text, numbers, truth and flat lists as TOML does.
-            words += ["--set", f"{path}={json.dumps(value, default=str, ensure_ascii=False)}"]
-        return shlex.join(words)
-
-    def _looked_at(self, table: str, row: Sequence[str] | None) -> int:
-        """How many trials a table or row shows; under declared looks, of the run with most."""
-        if not self.plan.looks:
-            return self.plan.trials
-        shown = [
-            *((one.cell.table, one.cell.row, one.config) for one in self.plan.cells),
-            *((one.cell.table, one.cell.parts, one.config) for one in self.plan.drawings),
-        ]
-        asked = (
-            self.plan.asked.get(config.key, self.plan.trials)
-            for place, label, config in shown
-            if config is not None and place == table and (row is None or label == tuple(row))
-        )
-        return max(asked, default=self.plan.trials)

@@ -1,17 +1,22 @@
 """Where the numbers of a report come from: its runs, the machine, versions, seeds and data.
 
-And what a table was run on here, beside what the paper ran it on.
+What a table was run on here and in the paper, and the command that runs it again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from ..config import RunConfig
 from ..planning.plan import Plan, PlannedCell
 from ..results import Provenance, RunSummary
+from ..spec.folders import option_for
+from ..spec.model import Table
+from ..spec.settings import PRECISION
 from ..stats.intervals import describe
 from ..store.record import TrialRecord
 from ..training.checkout import commit
@@ -137,3 +142,52 @@ def _listed(values: Iterable[Any], noun: str) -> str:
     else:
         text = f"{', '.join(found[:-1])} or {found[-1]}" if len(found) > 1 else found[0]
     return f"{text} {noun}".strip()
+
+
+def more_trials(plan: Plan, table: Table) -> Iterator[str]:
+    """That a table has more trials than the profile's others, and why."""
+    profile = plan.profile
+    more = table.profiles.get(profile.name)
+    if more is not None and more.trials and not plan.has_other_trials:
+        yield f"{more.trials} trials for the {profile.trials} of the profile: {more.why}."
+
+
+def command_of(plan: Plan, table: str, row: Sequence[str] | None = None) -> str:
+    """The command that runs a table, or one of its rows, as a plan does."""
+    paper = plan.paper
+    words = ["fedrepro", "run", paper.id, *option_for(paper.id, paper.file), "--tables", table]
+    if row is not None:
+        words += ["--rows", "|".join(row)]
+    words += ["--profile", plan.profile.name]
+    if plan.on is not None:
+        words += ["--on", plan.on]
+    trials = _looked_at(plan, table, row)
+    if plan.has_other_trials or trials != plan.trials:
+        words += ["--trials", str(trials)]
+    if plan.has_other_series:
+        words += ["--series", str(plan.profile.series)]
+    for reading in paper.readings:
+        words += ["--reading", reading]
+    for path, value in plan.sets:
+        if path == PRECISION:
+            words += ["--precision", str(value)]
+            continue
+        # JSON spells text, numbers, truth and flat lists as TOML does.
+        words += ["--set", f"{path}={json.dumps(value, default=str, ensure_ascii=False)}"]
+    return shlex.join(words)
+
+
+def _looked_at(plan: Plan, table: str, row: Sequence[str] | None) -> int:
+    """How many trials a table or row shows; under declared looks, of the run with most."""
+    if not plan.looks:
+        return plan.trials
+    shown = [
+        *((one.cell.table, one.cell.row, one.config) for one in plan.cells),
+        *((one.cell.table, one.cell.parts, one.config) for one in plan.drawings),
+    ]
+    asked = (
+        plan.asked.get(config.key, plan.trials)
+        for place, label, config in shown
+        if config is not None and place == table and (row is None or label == tuple(row))
+    )
+    return max(asked, default=plan.trials)
