@@ -42,8 +42,8 @@ class ComparableValue:
     @cached_property
     def round(self) -> int | str:
         """The round that is shown; `final` is a number where the spec gives the rounds."""
-        if self.cell.read.at != "final":
-            return self.cell.read.at
+        if self.cell.read != "final":
+            return self.cell.read
         rounds = experiments.get(self.cell.experiment, "training.rounds")
         return rounds if isinstance(rounds, int) else "final"
 

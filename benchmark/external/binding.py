@@ -158,7 +158,7 @@ def _check(row: Row, cell: Cell, protocol: ProtocolScale) -> None:
         raise FedreproError(
             f"{row.place}: {cell.label} shows {cell.metric}, not '{shown(row.metric or '')}'"
         )
-    at = str(cell.read.at)
+    at = str(cell.read)
     if protocol == "full" and row.round not in (None, at):
         raise FedreproError(
             f"{row.place}: {cell.label} is read at round {at}, not {shown(row.round or '')}; "
@@ -226,7 +226,7 @@ def template(paper: Paper, tables: Sequence[str] | None = None, trials: int | No
     lines.writerow(("table", "row", "column", "metric", "unit", "round", "seed", "value"))
     for cell in shown.values():
         labels = "|".join(cell.row), "|".join(cell.column)
-        texts = (cell.table, *labels, cell.metric or "", cell.unit or "", str(cell.read.at))
+        texts = (cell.table, *labels, cell.metric or "", cell.unit or "", str(cell.read))
         # A spreadsheet would compute what begins so; reading takes the apostrophe away again.
         named = [f"'{text}" if text[:1] in ("=", "+", "-", "@") else text for text in texts]
         lines.writerows((*named, seed, "") for seed in range(n))

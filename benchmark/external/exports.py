@@ -103,7 +103,7 @@ def read_map(file: Path, paper: Paper) -> list[Row]:
             raise FedreproError(f"{place}: seed {entry.seed} is no whole number of at least 0")
         row = Row(place, entry.table, joined(entry.row), joined(entry.column), entry.seed, 0.0,
                   unit=entry.unit)  # fmt: skip
-        at = entry.round or cell_of(row, tables).read.at
+        at = entry.round or cell_of(row, tables).read
         source = file.parent / entry.file
         known = entry.tool, str(source)
         if known not in read:

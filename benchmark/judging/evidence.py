@@ -165,7 +165,7 @@ class Evidence:
             if cell.metric is None or cell.metric not in metrics:
                 return CellTrials(missing=f"its run reports no '{cell.metric}'", is_error=True)
             try:
-                value = metrics[cell.metric].read(planned.read.at) * scale
+                value = metrics[cell.metric].read(planned.read) * scale
             except KeyError as error:
                 return CellTrials(missing=str(error.args[0]), is_error=True)
             if (problem := outside(value, cell.metric, cell.unit)) is not None:

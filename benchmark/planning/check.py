@@ -74,7 +74,7 @@ class _Checker:
         for table in self.paper.tables:
             report = toml_file.read(table.file)
             for bound in _bound(table):
-                own = settings.key_of(bound.experiment), bound.read.at, repr(bound.overrides)
+                own = settings.key_of(bound.experiment), bound.read, repr(bound.overrides)
                 if own not in seen:
                     seen.add(own)
                     for said in self._said(bound):

@@ -1,7 +1,7 @@
 """The plan: which unique runs stand behind the cells of a paper under a profile."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,7 +13,7 @@ from ..claims.nodes import CellKey, key_of
 from ..config import RunConfig, Trial, chain
 from ..errors import SpecError
 from ..spec import names, settings
-from ..spec.model import Cell, Paper, Profile, Readout, Table
+from ..spec.model import Cell, Paper, Profile, Table, matches
 from ..spec.problems import suggestion
 from ..spec.readings import under
 from .resolve import Resolved, Resolver
@@ -207,21 +207,20 @@ def make_plan(
     if tables is not None:
         ids = dict.fromkeys(tables)
         selected = [_one_of("table", id, known, f"paper {paper.id}") for id in ids]
-    cells = tuple(
-        _planned(cell, resolver)
-        for table in selected
-        for cell in table.cells
-        if rows is None or _matches(rows, cell.row)
-    )
-    drawings = tuple(
-        _planned(run, resolver)
-        for table in selected
-        for run in table.drawn
-        if rows is None or _matches(rows, run.parts)
+    cells, drawings = (
+        tuple(
+            _planned(cell, resolver)
+            for table in selected
+            for cell in (table.drawn if are_drawn else table.cells)
+            if rows is None or matches(rows, cell.parts if are_drawn else cell.row)
+        )
+        for are_drawn in (False, True)
     )
     if rows is not None and not cells and not drawings:
         raise SpecError(f"--rows {rows}: no row of these tables has that label")
-    runs = tuple(dict.fromkeys(_in_order((*cells, *drawings))))
+    # Unique runs, each after the one that it starts from.
+    chains = (reversed(tuple(chain(one.config))) for one in (*cells, *drawings))
+    runs = tuple(dict.fromkeys(run for before in chains for run in before))
     more = _more_trials(paper, chosen, resolver)
     n_trials, asked = trials or chosen.trials, more if trials is None else {}
     # The declared looks up to the trials that are asked for; none if no look has that number.
@@ -267,7 +266,7 @@ def _planned(cell: Cell, resolver: Resolver) -> PlannedCell:
     reason = _no_training(cell)
     try:
         if (counted := resolver.counting_run(cell)) is not None:
-            return PlannedCell(counted, None, Readout("final"), cell=cell)
+            return PlannedCell(counted, None, "final", cell=cell)
         if reason is not None:
             return PlannedCell(None, reason, cell.read, cell=cell)
         found = resolver.resolve(cell, cell.metric or "accuracy")
@@ -287,19 +286,6 @@ def _no_training(cell: Cell) -> str | None:
     if cell.kind == "analytic":
         return "analytic: recomputed without training"
     return None
-
-
-def _in_order(planned: Iterable[Resolved]) -> Iterator[RunConfig]:
-    """Unique runs, each after the one that it starts from."""
-    for one in planned:
-        yield from reversed(tuple(chain(one.config)))
-
-
-def _matches(pattern: str, label: Sequence[str]) -> bool:
-    parts = [part.strip() for part in pattern.split("|")]
-    return len(parts) == len(label) and all(
-        part in ("*", name) for part, name in zip(parts, label, strict=True)
-    )
 
 
 def _check_set(path: str, value: Any) -> None:

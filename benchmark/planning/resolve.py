@@ -7,7 +7,7 @@ cells that differ only in options of other methods, or in the round that they re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from ...methods import registry
 from ...methods.registry import UnknownNameError
@@ -23,7 +23,6 @@ from ..spec.model import (
     Origin,
     Override,
     Profile,
-    Readout,
 )
 from ..spec.names import NO_PART, NO_PRETRAINING, NO_PROTOCOL
 from ..spec.settings import PRECISION, get, leaves
@@ -61,7 +60,7 @@ class Resolved:
 
     config: RunConfig | None
     reason: str | None
-    read: Readout
+    read: int | Literal["final", "best"]
     departures: tuple[Departure, ...] = ()
 
 
@@ -99,10 +98,10 @@ class Resolver:
         # Every other metric is one more number of the same run.
         is_own = metric not in names.known("metric") or metric in MEASUREMENTS
         overrides = self.overrides(bound)
-        key = settings.key_of(bound.experiment), bound.read.at, is_own and metric, repr(overrides)
+        key = settings.key_of(bound.experiment), bound.read, is_own and metric, repr(overrides)
         if key not in self._known:
             layers = [*((Origin("profile", one.why), one) for one in overrides), *self._sets]
-            below = Layered({**bound.experiment, AT: bound.read.at}, {})
+            below = Layered({**bound.experiment, AT: bound.read}, {})
             changed = layered(layers, below)
             self.effective |= changed.effective
             found = _resolved(changed, below.settings, metric)
@@ -147,7 +146,7 @@ def _resolved(changed: Layered, before: Experiment, metric: str | None) -> Resol
     Raises `UnresolvedError`, a `SpecError`, if settings are missing or refused.
     """
     experiment = {name: value for name, value in changed.settings.items() if name != AT}
-    read = Readout(changed.settings[AT])
+    read = changed.settings[AT]
     if metric not in names.known("metric"):
         return Resolved(None, f"metric '{metric}' is not implemented", read)
     making = _Making(experiment)
@@ -171,13 +170,13 @@ def _resolved(changed: Layered, before: Experiment, metric: str | None) -> Resol
             if old != new and (path != PRECISION or old is not None):
                 departures.append(Departure(path, shown(old), shown(new), origin.text))
     if config.stage == "measurement":
-        return Resolved(config, None, Readout("final"), tuple(departures))
+        return Resolved(config, None, "final", tuple(departures))
     last = config.options.get("rounds")
     if last is not None and last < 1:
         raise SpecError(f"training.rounds is {last}, so nothing would be measured")
-    if last is not None and isinstance(read.at, int) and read.at > last:
-        departures.append(Departure(AT, shown(read.at), shown(last), ENDS))
-        read = Readout(last)
+    if last is not None and isinstance(read, int) and read > last:
+        departures.append(Departure(AT, shown(read), shown(last), ENDS))
+        read = last
     return Resolved(config, None, read, tuple(departures))
 
 

@@ -15,7 +15,6 @@ from .model import (
     Override,
     Paper,
     Profile,
-    Readout,
     Row,
     Table,
 )
@@ -78,7 +77,7 @@ def _cell(
         metric=row.metric or column.metric or table.metric,
         unit=_first(row.unit, column.unit, table.unit),
         printed=printed,
-        read=Readout(_first(row.at, column.at, "final")),
+        read=_first(row.at, column.at, "final"),
         experiment={} if whole is None else whole.settings,
         overrides={} if whole is None else _changes(table, column, row),
         trial=_first(row.trial, column.trial),

@@ -31,7 +31,7 @@ def _cell(cell: Cell) -> dict[str, Any]:
         "sd": printed.sd,
         "low": printed.low,
         "high": printed.high,
-        "at": cell.read.at if cell.experiment else None,
+        "at": cell.read if cell.experiment else None,
         "trial": cell.trial,
     }
     return {

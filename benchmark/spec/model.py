@@ -5,7 +5,7 @@ Each class is what pydantic reads from a file and what the rest of the package u
 result. Numbers stay as printed (`spec.printed`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from functools import cached_property
@@ -54,16 +54,6 @@ class Origin(NamedTuple):
 
     layer: str
     text: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Readout:
-    """Which number of a run a cell shows.
-
-    at: a round counted from 1, `final` or `best` (the best round of the mean over clients).
-    """
-
-    at: int | Literal["final", "best"] = "final"
 
 
 @dataclass(frozen=True)
@@ -238,7 +228,8 @@ class Cell:
     margin: of the cell's row or column. skip: why the value is not an experiment (quoted from
     another paper, say). Skipped and descriptive cells and printed dashes have an empty experiment.
     A cell whose printed text is empty has one: a claim is about what is measured there.
-    origin: by path, where each setting of the experiment comes from.
+    read: which number of a run it shows: that of a round counted from 1, of the last one, or of the
+    best round of the mean over clients. origin: by path, where each setting comes from.
     """
 
     paper: str
@@ -249,7 +240,7 @@ class Cell:
     metric: str | None
     unit: str | None
     printed: Printed
-    read: Readout
+    read: int | Literal["final", "best"]
     experiment: Experiment
     overrides: Mapping[str, tuple[Override, ...]] = field(default_factory=dict)
     trial: int | None = None
@@ -425,6 +416,14 @@ class Profile(InFile):
         return self.overrides + own + (() if on is None else self.on[on])
 
 
+def matches(pattern: str, label: Sequence[str]) -> bool:
+    """Whether a label is one of a pattern `A|*`: its parts, or `*` for any."""
+    parts = [part.strip() for part in pattern.split("|")]
+    return len(parts) == len(label) and all(
+        part in ("*", name) for part, name in zip(parts, label, strict=True)
+    )
+
+
 AS_PUBLISHED = Profile(1)
 """Runs every experiment as the paper has it."""
 
@@ -460,13 +459,7 @@ class Paper(InFile):
 
     def is_baseline(self, row: str) -> bool:
         """Whether a row, as `A|B`, is one of the methods that the paper compares its own with."""
-        parts = row.split("|")
-        patterns = (pattern.split("|") for pattern in self.baselines)
-        return any(
-            len(pattern) == len(parts)
-            and all(want in ("*", part) for want, part in zip(pattern, parts, strict=True))
-            for pattern in patterns
-        )
+        return any(matches(pattern, row.split("|")) for pattern in self.baselines)
 
     def table(self, id: str) -> Table:
         """The table called `id` ("3", "B.14", "figure-4").

@@ -13,7 +13,7 @@ from ..errors import SpecError
 from .authors import objective_of
 from .choices import Alternative, Unstated
 from .layers import Layered, layered
-from .model import Cell, Experiment, Origin, Paper, Readout, Table
+from .model import Cell, Experiment, Origin, Paper, Table
 from .problems import suggestion
 from .settings import get
 
@@ -116,7 +116,7 @@ def _bound(bound: Cell, readings: Sequence[Reading]) -> Cell:
                 bound,
                 experiment=whole.settings,
                 origin=whole.origin,
-                read=bound.read if other.at is None else Readout(other.at),
+                read=bound.read if other.at is None else other.at,
                 metric=other.metrics.get(bound.metric or "", bound.metric),
             )
     return bound

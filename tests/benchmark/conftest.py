@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.spec.model import Cell, Paper, Profile, Readout, Table
+from fedrepro.benchmark.spec.model import Cell, Paper, Profile, Table
 from fedrepro.benchmark.spec.printed import Printed
 from fedrepro.benchmark.spec.settings import merge
 from fedrepro.benchmark.store.store import Store
@@ -54,7 +54,7 @@ def tiny_paper() -> Callable[..., Paper]:
         cells = tuple(
             Cell(
                 paper="p", table="1", row=(label,), column=(f"at {a}",), kind="empirical",
-                metric="accuracy", unit="%", printed=Printed.parse("50.00"), read=Readout(a),
+                metric="accuracy", unit="%", printed=Printed.parse("50.00"), read=a,
                 experiment=merge(TINY, changes),
             )
             for label, changes in rows.items()

@@ -8,7 +8,7 @@ from typing import Any
 
 from fedrepro.benchmark.planning.resolve import Resolved, Resolver
 from fedrepro.benchmark.spec.folders import tables_root
-from fedrepro.benchmark.spec.model import Cell, Override, Profile, Readout
+from fedrepro.benchmark.spec.model import Cell, Override, Profile
 from fedrepro.benchmark.spec.printed import Printed
 
 TINY: dict[str, Any] = {
@@ -76,6 +76,6 @@ def as_published(
 def drawn(experiment: dict[str, Any], at: Any = "final", row: Sequence[str] = ("a",)) -> Cell:
     """A cell of Figure 4 in which nothing is printed."""
     return Cell(
-        "p", "figure-4", tuple(row), (), "empirical", "accuracy", None, Printed(""), Readout(at),
+        "p", "figure-4", tuple(row), (), "empirical", "accuracy", None, Printed(""), at,
         experiment,
     )  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 from fedrepro.benchmark.analytic import judge_analytic, recompute
 from fedrepro.benchmark.analytic.base import in_unit, same_product
 from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.spec.model import Cell, Readout
+from fedrepro.benchmark.spec.model import Cell
 from fedrepro.benchmark.spec.printed import Printed
 from fedrepro.methods.registry import UnknownNameError
 
@@ -33,7 +33,7 @@ def cell(
 ) -> Cell:
     return Cell(
         paper="p", table="t", row=("row",), column=("column",), kind="analytic", metric=None,
-        unit=unit, printed=Printed.parse(printed), read=Readout(), experiment=experiment,
+        unit=unit, printed=Printed.parse(printed), read="final", experiment=experiment,
         formula=formula,
     )  # fmt: skip
 

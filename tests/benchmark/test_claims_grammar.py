@@ -5,7 +5,7 @@ import pytest
 from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.claims.grammar import Cells, Function, Number, Operation, parse
 from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.spec.model import Cell, Claim, Paper, Readout, Table
+from fedrepro.benchmark.spec.model import Cell, Claim, Paper, Table
 from fedrepro.benchmark.spec.printed import Printed
 
 
@@ -23,7 +23,7 @@ def table(id, rows, columns, values, units=None):
                 metric="accuracy",
                 unit=unit,
                 printed=Printed.parse(text),
-                read=Readout(),
+                read="final",
                 experiment={},
             )
             cells.append(cell)

@@ -9,7 +9,7 @@ from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.claims.nodes import Arithmetic
 from fedrepro.benchmark.claims.printed import range_over, support, support_one
 from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.spec.model import Cell, Claim, Paper, Readout, Table
+from fedrepro.benchmark.spec.model import Cell, Claim, Paper, Table
 from fedrepro.benchmark.spec.printed import Printed
 
 
@@ -24,7 +24,7 @@ def comparisons(holds, **values):
             "accuracy",
             "%",
             Printed.parse(text),
-            Readout(),
+            "final",
             {},
         )
         for row, text in values.items()

@@ -23,7 +23,6 @@ from fedrepro.benchmark.spec.model import (
     Override,
     Paper,
     Profile,
-    Readout,
     Sd,
     Table,
 )
@@ -52,7 +51,7 @@ def cell(row, text, *, table="3", column="T = 2", unit="%", metric="accuracy", *
         metric=metric,
         unit=unit,
         printed=Printed.parse(text),
-        read=Readout(),
+        read="final",
         experiment=more.pop("experiment", {}),
         **more,
     )
@@ -140,7 +139,7 @@ def judged(plan, store, not_run=None):
 def single(text, values, *, read=None, departures=(), margin=2.0, own=None, store=None, **more):
     """The result of one cell whose run has these curves."""
     run, one = config("ours"), cell("A|B", text, margin=own, **more)
-    planned = PlannedCell(run, None, read or Readout(), departures, cell=one)
+    planned = PlannedCell(run, None, read or "final", departures, cell=one)
     shelf = (store or Shelf()).put(run, values)
     report = judged(plan_of([table([one], margin=margin)], [planned]), shelf)
     return report.tables[0].cells[0]
@@ -156,14 +155,14 @@ def test_a_cell_shows_its_reading_in_its_unit_by_trial():
     assert found.sd == pytest.approx(0.1)
     assert found.interval[0] == pytest.approx(70.1 - 4.302653 * 0.1 / np.sqrt(3))
     assert (found.published, found.verdict.word) == ("70.10", "REPRODUCED")
-    early = single("20.00", CLOSE, read=Readout(1))
+    early = single("20.00", CLOSE, read=1)
     assert early.trials == pytest.approx((10.0, 20.0, 30.0))
     fraction = single("0.70", CLOSE, unit="")
     assert fraction.trials == pytest.approx((0.70, 0.701, 0.702))
 
 
 def test_best_is_the_best_round():
-    found = single("90.00", [[0.9, 0.1], [0.8, 0.2]], read=Readout("best"))
+    found = single("90.00", [[0.9, 0.1], [0.8, 0.2]], read="best")
     assert found.trials[:2] == pytest.approx((90.0, 80.0))
 
 
@@ -178,7 +177,7 @@ def test_equal_departures_of_a_table_are_shown_once_in_the_order_of_its_cells():
     run, other = config("ours"), Departure("clients.count", "100", "5", "time")
     cells = [cell("A", "70.10"), cell("B", "60.00")]
     planned = [
-        PlannedCell(run, None, Readout(), departures, cell=one)
+        PlannedCell(run, None, "final", departures, cell=one)
         for one, departures in zip(cells, ((SCALED, other), (other, replace(SCALED))), strict=True)
     ]
     found = judged(plan_of([table(cells)], planned), Shelf().put(run, CLOSE)).tables[0]
@@ -198,7 +197,7 @@ def test_pretraining_on_data_that_are_not_the_release_scales_the_run_that_starts
     shelf = Shelf().put(run, CLOSE)
     shelf.released = False
     shelf.put(before, CLOSE)
-    planned = PlannedCell(run, None, Readout(), (), cell=one)
+    planned = PlannedCell(run, None, "final", (), cell=one)
     report = judged(plan_of([table([one])], [planned]), shelf)
     assert report.tables[0].cells[0].verdict.detail == "SCALED"
     assert report.scaled
@@ -206,7 +205,7 @@ def test_pretraining_on_data_that_are_not_the_release_scales_the_run_that_starts
 
 def test_nothing_stored_is_not_run_and_a_failure_is_an_error():
     run, one = config("ours"), cell("A|B", "70.10")
-    plan = plan_of([table([one])], [PlannedCell(run, None, Readout(), (), cell=one)])
+    plan = plan_of([table([one])], [PlannedCell(run, None, "final", (), cell=one)])
 
     def verdict(store, **more):
         return judged(plan, store, **more).tables[0].cells[0].verdict
@@ -223,7 +222,7 @@ def test_nothing_stored_is_not_run_and_a_failure_is_an_error():
 def test_failed_pretraining_is_named_by_the_cell_that_starts_from_it():
     before = config("simclr")
     run, one = config("ours", start=before), cell("A|B", "70.10")
-    plan = plan_of([table([one])], [PlannedCell(run, None, Readout(), (), cell=one)])
+    plan = plan_of([table([one])], [PlannedCell(run, None, "final", (), cell=one)])
     found = judged(plan, Shelf(errors={(before, 0): "diverged at round 1"})).tables[0].cells[0]
     assert found.verdict.word == "FAILED"
     assert "simclr on digits" in found.verdict.reason
@@ -232,7 +231,7 @@ def test_failed_pretraining_is_named_by_the_cell_that_starts_from_it():
 @pytest.mark.parametrize("text", ["70.10", "70.10 ± 0.50", "90.00"])
 def test_a_cell_that_lost_a_trial_names_it_and_is_not_judged_by_the_others(text):
     run, one = config("ours"), cell("A|B", text)
-    plan = plan_of([table([one])], [PlannedCell(run, None, Readout(), (), cell=one)])
+    plan = plan_of([table([one])], [PlannedCell(run, None, "final", (), cell=one)])
     shelf = Shelf(errors={(run, 0): "diverged at round 7"}).put(run, CLOSE[1:], first=1)
     report = judged(plan, shelf)
     found = report.tables[0].cells[0]
@@ -246,7 +245,7 @@ def test_a_cell_that_lost_a_trial_names_it_and_is_not_judged_by_the_others(text)
 
 def test_a_cell_whose_trials_are_not_all_made_yet_is_not_judged_either():
     run, one = config("ours"), cell("A|B", "70.10")
-    plan = plan_of([table([one])], [PlannedCell(run, None, Readout(), (), cell=one)])
+    plan = plan_of([table([one])], [PlannedCell(run, None, "final", (), cell=one)])
     found = judged(plan, Shelf().put(run, CLOSE[:2])).tables[0].cells[0]
     assert found.verdict.word == "INCONCLUSIVE"
     assert "2 of 3 trials finished; the others are not stored." in found.verdict.reason
@@ -258,7 +257,7 @@ def test_a_cell_whose_trials_are_not_all_made_yet_is_not_judged_either():
 
 def test_where_looks_are_declared_a_cell_is_judged_once_at_the_last():
     run, one = config("ours"), cell("A|B", "70.10")
-    plan = plan_of([table([one])], [PlannedCell(run, None, Readout(), (), cell=one)])
+    plan = plan_of([table([one])], [PlannedCell(run, None, "final", (), cell=one)])
     looking = replace(plan, profile=replace(plan.profile, looks=(3, 5)))
 
     def verdict(values, **shelf):
@@ -284,7 +283,7 @@ def test_where_looks_are_declared_a_cell_is_judged_once_at_the_last():
 
 def test_a_scaled_cell_that_lost_a_trial_says_so():
     run, one = config("ours"), cell("A|B", "70.10")
-    plan = plan_of([table([one])], [PlannedCell(run, None, Readout(), (SCALED,), cell=one)])
+    plan = plan_of([table([one])], [PlannedCell(run, None, "final", (SCALED,), cell=one)])
     shelf = Shelf(errors={(run, 2): "diverged at round 7"}).put(run, CLOSE[:2])
     found = judged(plan, shelf).tables[0].cells[0]
     assert found.verdict.detail == "SCALED"
@@ -300,7 +299,7 @@ def test_a_claim_never_holds_on_the_trials_that_are_left(lost):
         claims=[Claim("better", "s", "'Ours' > 'Base'"), Claim("worse", "s", "'Base' > 'Ours'")],
     )
     planned = [
-        PlannedCell(run, None, Readout(), (), cell=one)
+        PlannedCell(run, None, "final", (), cell=one)
         for one, run in zip(cells, (ours, base), strict=True)
     ]
     shelf = Shelf().put(ours, CLOSE).put(base, [[0.1, 0.60], [0.2, 0.61], [0.1, 0.604]])
@@ -319,7 +318,7 @@ def test_a_claim_never_holds_on_the_trials_that_are_left(lost):
 @pytest.mark.parametrize("departures", [(), (SCALED,)])
 def test_a_failed_trial_is_counted_and_makes_the_exit_code_1(departures):
     run, one = config("ours"), cell("A|B", "70.10")
-    plan = plan_of([table([one])], [PlannedCell(run, None, Readout(), departures, cell=one)])
+    plan = plan_of([table([one])], [PlannedCell(run, None, "final", departures, cell=one)])
     assert exit_code([Scoreboard(judged(plan, Shelf().put(run, CLOSE)))]) == 0
     shelf = Shelf(errors={(run, 2): "diverged at round 7"}).put(run, CLOSE[:2])
     board = Scoreboard(judged(plan, shelf))
@@ -329,7 +328,7 @@ def test_a_failed_trial_is_counted_and_makes_the_exit_code_1(departures):
 
 def test_numbers_that_were_only_recomputed_are_a_result_where_nothing_waits_for_a_run():
     one = cell("A|B", "1")
-    planned = PlannedCell(None, "no run", Readout(), (), cell=one)
+    planned = PlannedCell(None, "no run", "final", (), cell=one)
     report = judged(plan_of([table([one])], [planned]), Shelf())
     (shown,) = report.tables
     (one,) = shown.cells
@@ -341,7 +340,7 @@ def test_numbers_that_were_only_recomputed_are_a_result_where_nothing_waits_for_
 
 def test_a_metric_or_round_that_was_not_measured_is_an_error():
     assert single("70.10", CLOSE, metric="f1_macro").verdict.word == "FAILED"
-    found = single("70.10", CLOSE, read=Readout(9))
+    found = single("70.10", CLOSE, read=9)
     assert found.verdict.word == "FAILED"
     assert "round 9" in found.verdict.reason
 
@@ -352,12 +351,12 @@ def test_cells_that_are_no_experiment_keep_their_words():
         "NOT RUN": cell("A|B", "70.1", skip="quoted from another paper"),
     }
     for word, one in words.items():
-        planned = PlannedCell(None, one.skip or "descriptive", Readout(), (), cell=one)
+        planned = PlannedCell(None, one.skip or "descriptive", "final", (), cell=one)
         found = judged(plan_of([table([one])], [planned]), Shelf()).tables[0].cells[0]
         assert found.verdict.word == word
         assert (found.run, found.command) == (None, None)
     dash = cell("A|B", "—")
-    planned = PlannedCell(None, "nothing is printed", Readout(), (), cell=dash)
+    planned = PlannedCell(None, "nothing is printed", "final", (), cell=dash)
     found = judged(plan_of([table([dash])], [planned]), Shelf()).tables[0].cells[0]
     assert "dash" in found.verdict.reason
 
@@ -385,7 +384,7 @@ def test_a_columns_own_margin_goes_before_the_tables_and_holds_in_its_unit():
 def test_a_margin_that_covers_other_rows_says_how_many():
     run, rows = config("ours"), {"A": "70.10", "B": "69.00", "C": "60.00"}
     cells = [cell(row, text) for row, text in rows.items()]
-    planned = [PlannedCell(run, None, Readout(), (), cell=one) for one in cells]
+    planned = [PlannedCell(run, None, "final", (), cell=one) for one in cells]
     shelf = Shelf().put(run, CLOSE)
     wide = judged(plan_of([table(cells, margin=6.0)], planned), shelf).tables[0].cells
     for one in wide[:2]:
@@ -401,14 +400,14 @@ def test_a_margin_that_covers_other_rows_says_how_many():
 def test_a_spread_that_the_paper_does_not_explain_costs_no_report(ddof, runs, words):
     run, one = config("ours"), cell("A|B", "70.10 ± 0.50")
     whole = table([one], ddof=ddof, runs=runs)
-    plan = plan_of([whole], [PlannedCell(run, None, Readout(), (), cell=one)])
+    plan = plan_of([whole], [PlannedCell(run, None, "final", (), cell=one)])
     found = judged(plan, Shelf().put(run, CLOSE)).tables[0].cells[0]
     assert {found.verdict.word} == words
 
 
 def test_commands_re_run_a_cell_as_the_plan_did():
     run, one = config("ours"), cell("A b|B", "70.10")
-    planned = PlannedCell(run, None, Readout(), (), cell=one)
+    planned = PlannedCell(run, None, "final", (), cell=one)
     plan = plan_of([table([one])], [planned], trials=5, on="mnist")
     found = judged(plan, Shelf()).tables[0]
     assert found.command == "fedrepro run p --tables 3 --profile paper --on mnist --trials 5"
@@ -417,7 +416,7 @@ def test_commands_re_run_a_cell_as_the_plan_did():
 
 def test_commands_repeat_what_was_set_on_the_command_line():
     run, one = config("ours"), cell("A", "70.10")
-    planned = PlannedCell(run, None, Readout(), (), cell=one)
+    planned = PlannedCell(run, None, "final", (), cell=one)
     sets = (("training.rounds", 3), ("clients.data", "mnist"), ("pretraining.shared", True))
     plan = replace(plan_of([table([one])], [planned]), sets=sets)
     words = shlex.split(judged(plan, Shelf()).tables[0].command)
@@ -439,11 +438,11 @@ def claims_report(selected=("3",)):
     )
     main = table(cells, claims=[Claim("better", "s", "'Ours' > 'Base'")])
     planned = [
-        PlannedCell(run, None, Readout(), (SCALED,), cell=one)
+        PlannedCell(run, None, "final", (SCALED,), cell=one)
         for one, run in zip(cells, (ours, base), strict=True)
     ]
     label = ("a", "Ours")
-    drawing = PlannedCell(ours, None, Readout(), (SCALED,), cell=unprinted({}, row=label))
+    drawing = PlannedCell(ours, None, "final", (SCALED,), cell=unprinted({}, row=label))
     plan = plan_of([main, figure], planned if "3" in selected else [], drawings=[drawing], trials=3)
     shelf = Shelf().put(ours, CLOSE).put(base, [[0.1, 0.60], [0.2, 0.61], [0.1, 0.604]])
     return judged(plan, shelf)
@@ -472,7 +471,7 @@ def test_every_table_says_what_it_was_run_on_and_the_report_first_of_all():
 
 def test_a_table_of_which_nothing_was_trained_was_not_run():
     one = cell("A|B", "70.10")
-    planned = PlannedCell(config("ours"), None, Readout(), (), cell=one)
+    planned = PlannedCell(config("ours"), None, "final", (), cell=one)
     found = judged(plan_of([table([one])], [planned]), Shelf()).tables[0]
     assert (found.word, found.reason) == ("NOT RUN", "no finished trial is stored")
 
@@ -487,7 +486,7 @@ def whole_table(truth, *, departures=(), copied=False, trials=6):
     for name, printed in MEANS.items():
         run = config(name)
         cells.append(cell(name, f"{100 * printed:.2f}"))
-        planned.append(PlannedCell(run, None, Readout(), departures, cell=cells[-1]))
+        planned.append(PlannedCell(run, None, "final", departures, cell=cells[-1]))
         spread = 0.0 if copied else 0.005
         shelf.put(run, [[0.1, v] for v in noise.normal(truth[name], spread, trials)])
     claims = [
@@ -525,7 +524,7 @@ def test_a_divisor_that_is_zero_leaves_no_number_that_json_cannot_hold():
     top, zero = config("top"), config("zero")
     cells = [cell("Top", "70.10"), cell("Zero", "1.00")]
     planned = [
-        PlannedCell(run, None, Readout(), (), cell=one)
+        PlannedCell(run, None, "final", (), cell=one)
         for one, run in zip(cells, (top, zero), strict=True)
     ]
     shelf = Shelf().put(top, CLOSE).put(zero, [[0.0, 0.0], [0.0, 0.0], [0.0, 0.1]])
@@ -550,9 +549,7 @@ def test_claims_on_tables_that_were_not_selected_say_so():
 
 def drawn(figure, labels, **shelf):
     run = config("ours")
-    drawings = [
-        PlannedCell(run, None, Readout(), cell=unprinted({}, row=label)) for label in labels
-    ]
+    drawings = [PlannedCell(run, None, "final", cell=unprinted({}, row=label)) for label in labels]
     plan = plan_of([table([], id="figure-4", figure=figure)], [], drawings=drawings)
     return judged(plan, Shelf(**shelf).put(run, CLOSE)).tables[0].panels
 
@@ -617,7 +614,7 @@ def test_printed_spreads_are_pooled_within_one_metric_only():
         cell("B", "70.10 ± 0.60"),
         replace(cell("C", "70.10 ± 9.00"), metric="f1_macro"),
     ]
-    planned = [PlannedCell(run, None, Readout(), (), cell=one) for one in cells]
+    planned = [PlannedCell(run, None, "final", (), cell=one) for one in cells]
     shelf = Shelf().put(run, CLOSE)
     for key, record in shelf.records.items():
         both = {**record.metrics, "f1_macro": record.metrics["accuracy"]}

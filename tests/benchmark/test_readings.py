@@ -14,7 +14,7 @@ from fedrepro.benchmark.judging.trials import load_trials
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.spec.choices import Alternative, Unstated
 from fedrepro.benchmark.spec.load import load_paper
-from fedrepro.benchmark.spec.model import Claim, Margin, Paper, Readout
+from fedrepro.benchmark.spec.model import Claim, Margin, Paper
 from fedrepro.benchmark.spec.problems import InvalidSpecError
 from fedrepro.benchmark.spec.readings import readings_of, under
 from fedrepro.benchmark.store.store import Store
@@ -110,7 +110,7 @@ def test_another_round_and_another_metric_are_read_from_the_same_runs(paper: Pap
         make_plan(under(paper, names), "smoke") for names in ([], ["best-round", "as-variance"])
     )
     assert other.runs == taken.runs
-    assert {one.read for one in other.cells} == {Readout("best")}
+    assert {one.read for one in other.cells} == {"best"}
     assert {one.cell.metric for one in other.cells} == {"accuracy_variance"}
 
 

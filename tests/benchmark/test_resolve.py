@@ -7,7 +7,7 @@ import pytest
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.planning.resolve import Resolver
-from fedrepro.benchmark.spec.model import Override, Profile, Readout
+from fedrepro.benchmark.spec.model import Override, Profile
 from fedrepro.benchmark.spec.settings import merge
 from tests.benchmark.small_papers import as_published, drawn
 
@@ -170,13 +170,13 @@ def test_the_round_that_is_read_is_no_part_of_the_run(tiny: dict[str, Any]) -> N
     late = as_published(tiny, "accuracy", at=100)
     assert early.config == late.config
     divided = as_published(tiny, "accuracy", at=25, overrides=(Override("at", divide=5, why="w"),))
-    assert divided.read == Readout(5)
+    assert divided.read == 5
     assert [d.setting for d in divided.departures] == ["at"]
 
 
 def test_a_round_after_the_end_is_read_at_the_end_and_said(tiny: dict[str, Any]) -> None:
     found = as_published(tiny, "accuracy", at=100)
-    assert found.read == Readout(2)
+    assert found.read == 2
     assert [(d.setting, d.paper, d.here) for d in found.departures] == [("at", "100", "2")]
 
 

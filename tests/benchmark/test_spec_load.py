@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec import lines
 from fedrepro.benchmark.spec.load import load_paper, load_papers, paper_ids
-from fedrepro.benchmark.spec.model import Cell, Override, Paper, Readout
+from fedrepro.benchmark.spec.model import Cell, Override, Paper
 from fedrepro.benchmark.spec.settings import get
 
 PAPER = """
@@ -234,9 +234,9 @@ def test_settings_are_plain_numbers(paper: Paper) -> None:
 
 
 def test_reading_kind_metric_unit_and_notes_come_from_the_nearest_place(paper: Paper) -> None:
-    assert cell(paper, "FedAvg|None", "15 clients|T = 25").read == Readout(25)
-    assert cell(paper, "FedAvg|None", "best").read == Readout("best")
-    assert cell(paper, "FedAvg|None", "size").read == Readout("final")
+    assert cell(paper, "FedAvg|None", "15 clients|T = 25").read == 25
+    assert cell(paper, "FedAvg|None", "best").read == "best"
+    assert cell(paper, "FedAvg|None", "size").read == "final"
     size = cell(paper, "CP-CFL", "size")
     assert (size.kind, size.metric, size.unit) == ("analytic", "parameters", "")
     assert cell(paper, "Words", "size").kind == "descriptive"

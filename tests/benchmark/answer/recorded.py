@@ -35,7 +35,7 @@ def observed(paper: Paper) -> dict[CellKey, Observed]:
         key_of(cell): Observed(
             cell,
             trials[key_of(cell)],
-            (cells[f"{table.id}: {cell.label}"]["run"], cell.metric, cell.read.at),
+            (cells[f"{table.id}: {cell.label}"]["run"], cell.metric, cell.read),
             float(cell.printed.value),
         )
         for table in paper.tables

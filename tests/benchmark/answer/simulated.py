@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fedrepro.benchmark.claims.answer import ClaimAnswer, Known, answer_claim
 from fedrepro.benchmark.claims.nodes import Elementary, Leaf
-from fedrepro.benchmark.spec.model import Cell, Claim, Readout
+from fedrepro.benchmark.spec.model import Cell, Claim
 from fedrepro.benchmark.spec.printed import Printed
 from fedrepro.benchmark.stats.pattern import Pattern
 
@@ -64,7 +64,7 @@ def own_against_all(
         Leaf(
             Cell(
                 "p", "1", (f"m{i}",), ("c",), "empirical", "accuracy", "%",
-                Printed(f"{value:.2f}", Decimal(f"{value:.2f}")), Readout(), {},
+                Printed(f"{value:.2f}", Decimal(f"{value:.2f}")), "final", {},
             ),
             own=True,
         )

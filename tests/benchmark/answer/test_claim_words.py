@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fedrepro.benchmark.claims.answer import ClaimAnswer, Known, answer_claim
 from fedrepro.benchmark.claims.bind_cells import bind
-from fedrepro.benchmark.spec.model import Cell, Claim, Paper, Readout, Table
+from fedrepro.benchmark.spec.model import Cell, Claim, Paper, Table
 from fedrepro.benchmark.spec.printed import Printed
 
 STEADY = [-0.3, 0.1, 0.4, -0.2, 0.0, 0.2, -0.1, -0.1, 0.3, -0.3]
@@ -21,7 +21,7 @@ def table(printed: Mapping[str, str], kind: str = "empirical", unit: str | None 
     """One column of cells."""
     metric = "accuracy" if unit == "%" else "loss"
     cells = tuple(
-        Cell("p", "1", (row,), ("c",), kind, metric, unit, Printed.parse(text), Readout(), {})
+        Cell("p", "1", (row,), ("c",), kind, metric, unit, Printed.parse(text), "final", {})
         for row, text in printed.items()
     )
     return Table("1", "t", "1", "empirical", "accuracy", "%", paper="p", cells=cells)

@@ -7,7 +7,7 @@ from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from typing import Any
 
-from fedrepro.benchmark.spec.model import Cell, Claim, Paper, Readout, Relation, Sd, Table
+from fedrepro.benchmark.spec.model import Cell, Claim, Paper, Relation, Sd, Table
 from fedrepro.benchmark.spec.printed import Printed
 
 ROUNDINGS = {"up": ROUND_HALF_UP, "even": ROUND_HALF_EVEN}
@@ -22,7 +22,7 @@ def cell(text: str, row: str = "A", column: str = "C", **given: Any) -> Cell:
         "unit": "%",
         "experiment": {"method": "made-up", "name": row},
     }
-    read = Readout(given.pop("at", "final"))
+    read = given.pop("at", "final")
     return Cell(
         row=tuple(row.split("|")),
         column=tuple(column.split("|")),
