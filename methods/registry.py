@@ -1,8 +1,7 @@
 """Finds methods, objectives, encoders, partitions and protocols by name; there is no list to keep.
 
-The registered name of a contribution is the name of its module, with hyphens for underscores:
-`find("partition", "class-groups")` imports `methods.data.partitions.class_groups` and returns the
-one class in it that derives from the kind's base class. Adding a contribution is adding a file.
+The registered name of a contribution is the name of its module, with hyphens for underscores, which
+has one class that derives from the kind's base class. Adding a contribution is adding a file.
 
 Contributions of other packages are named by their module, `mypackage.my_method`, or by a name that
 an installed package gives to such a module in the entry points of the kind (`GROUPS`). A name of
@@ -30,26 +29,19 @@ from typing import Any, get_type_hints
 
 from pydantic import PydanticUserError, TypeAdapter
 
-_BASES = {
-    "federated": (
-        "fedrepro.methods.federated",
-        "fedrepro.methods.federated.base",
-        "FederatedMethod",
-    ),
-    "objective": ("fedrepro.methods.objectives", "fedrepro.methods.objectives.base", "Objective"),
-    "encoder": ("fedrepro.methods.encoders", "fedrepro.methods.encoders.base", "Encoder"),
-    "partition": (
-        "fedrepro.methods.data.partitions",
-        "fedrepro.methods.data.partitions.base",
-        "Partition",
-    ),
-    "protocol": ("fedrepro.methods.protocols", "fedrepro.methods.protocols.base", "Protocol"),
+_PACKAGES = {
+    "federated": ("federated", "FederatedMethod"),
+    "objective": ("objectives", "Objective"),
+    "encoder": ("encoders", "Encoder"),
+    "partition": ("data.partitions", "Partition"),
+    "protocol": ("protocols", "Protocol"),
 }
-
-
+_BASES = {
+    kind: (f"fedrepro.methods.{package}", f"fedrepro.methods.{package}.base", name)
+    for kind, (package, name) in _PACKAGES.items()
+}
 GROUPS = {kind: f"fedrepro.{package.rpartition('.')[2]}" for kind, (package, *_) in _BASES.items()}
-"""Entry points by kind: `fedrepro.federated`, `fedrepro.objectives`, `fedrepro.encoders`,
-`fedrepro.partitions`, `fedrepro.protocols`."""
+"""Entry points by kind: `fedrepro.federated`, `fedrepro.objectives`, ..."""
 _HINTS = "__annotations__"
 _NOT_OWN = {"fedrepro", "methods", "benchmark", "reports", *sys.stdlib_module_names}
 """Packages that no spec may name: this one, how records name its files, and Python's own."""

@@ -2,7 +2,7 @@
 
 To a GPU a copy of a few numbers costs as much host time as several operators, and one that waits
 stops the host until all that was asked of the GPU before is done.
-Evidence: `tests/methods/test_states.py`, `tests/device/test_counts.py`.
+Evidence: `tests/device/test_counts.py`.
 """
 
 from __future__ import annotations

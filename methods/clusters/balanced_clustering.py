@@ -5,8 +5,7 @@ exp(scores / ε) is scaled until every prototype has the same mass and every sam
 logarithms, so that no ε underflows. Lubana et al. 2022 (Orchestra), Section 4 and Algorithm 1:
 centroids move to the normalised means of representations that are assigned in this way.
 Unstated for Orchestra: how many steps (5) and the sharpness of the assignments (0.05).
-Evidence: `tests/methods/test_clusters.py` (marginals; a plain loop of divisions; scipy's optimum of
-the regularised transport; lightly), `tests/methods/test_clusters.py`.
+Evidence: `tests/methods/test_clusters.py` (marginals, a plain loop, scipy's optimum, lightly).
 """
 
 from __future__ import annotations

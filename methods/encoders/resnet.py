@@ -8,8 +8,7 @@ has the stride on the 3x3 one and takes 1.50 G. Convolutions have no bias, since
 normalisation follows each; `norm_momentum` is PyTorch's 0.1 (Keras's would be 0.01 in that sense:
 too slow for the few steps that a client makes in a round).
 Tensor names are torchvision's behind `encoder.`, so that its weights can be copied over.
-Evidence: `tests/methods/test_encoders.py` compares outputs and parameter counts with torchvision,
-`tests/methods/test_costs.py` the flops with Table E.22.
+Evidence: `tests/methods/test_encoders.py` (torchvision), `tests/methods/test_costs.py` (E.22).
 """
 
 from __future__ import annotations

@@ -31,6 +31,7 @@ from ..metrics import Evaluation
 from ..nn.classifier import Classifier
 from ..seeds import Seeds
 from ..state import State, n_bytes, placed, weighted_average
+from ..training.client_views import ClientViews
 from ..training.evaluate import probabilities
 from ..training.local_loss import LocalLoss, LocalOptions, TrainedClients
 from ..training.steps import ENGINES_CHOICE, Grouping, train_steps
@@ -89,9 +90,6 @@ class Task:
 
     Attributes:
         federation: The clients' images; those of the test have no labels.
-        model: The architecture.
-        seeds: Random streams by name.
-        device: Where tensors lie.
         encoder: Pre-trained encoder weights (one model), or None for a random start.
         grouping: Which clients share steps; by default the engine chooses.
         objective: For methods that train without labels, else None.
@@ -145,13 +143,7 @@ def _narrowed(at_width: Callable[[float], Classifier], share: float) -> Classifi
 
 @dataclass(frozen=True)
 class Round:
-    """What the steps of one round are given.
-
-    Attributes:
-        task: What the method works on.
-        t: The round's number, from 0.
-        clients: The participants' numbers, int64.
-    """
+    """What the steps of one round are given: its number `t`, from 0, and the `clients`, int64."""
 
     task: Task
     t: int
@@ -180,6 +172,14 @@ class Round:
         """Each participant's own random stream of that name of this round."""
         return [self.task.seeds.generator(name, self.t, c) for c in self.clients.tolist()]
 
+    def views(self) -> ClientViews:
+        """Draws random views of the participants' images, by the task's augmentation."""
+        task = self.task
+        assert task.augmentation is not None
+        return ClientViews(
+            task.augmentation, task.federation.train, task.seeds, self.t, self.clients
+        )
+
     def average(self, trained: State) -> State:
         """One model: the mean of the participants', by their numbers of training images."""
         return weighted_average(trained, self.sizes().unsqueeze(0))
@@ -198,17 +198,9 @@ class FederatedMethod(ABC):
 
     Unless a method says otherwise, its server is one model, which every participant receives, and
     which becomes the average of theirs by numbers of training images.
-
-    Attributes:
-        rounds: T.
-        local_epochs: Passes over a client's data per round.
-        batch_size: Images.
-        learning_rate: Of the local optimiser, a fresh one each round.
-        optimizer: `adam` or `sgd`.
-        sgd_momentum: Of the optimiser.
-        weight_decay: Of the optimiser.
-        schedule: `constant`, or `cosine`: the rate falls to zero over all rounds in half a period.
-        participation: Share of the clients that take part in a round.
+    rounds: T. local_epochs: passes over a client's data per round, with a fresh optimiser each.
+    schedule: with `cosine` the rate falls to zero over all rounds in half a period. participation:
+    share of the clients that take part in a round.
     """
 
     rounds: int = 100

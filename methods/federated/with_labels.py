@@ -17,7 +17,6 @@ from ..state import State
 from ..training.local import Supervised, train_clients
 from ..training.local_loss import LocalLoss, LocalOptions, TrainedClients
 from .base import FederatedMethod, Round
-from .views import client_views
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class WithLabels(FederatedMethod):
         """As every method's; views are drawn for a `Supervised` loss, unless `personalising`."""
         if self.augments and not personalising:
             assert isinstance(local_loss, Supervised)
-            local_loss.views = client_views(now)
+            local_loss.views = now.views()
         return super().train(now, local_loss, start, client_state, options)
 
     def train_supervised(
@@ -65,5 +64,5 @@ class WithLabels(FederatedMethod):
             now.t,
             encoder_epochs=encoder_epochs,
             grouping=task.grouping,
-            views=client_views(now) if self.augments else None,
+            views=now.views() if self.augments else None,
         )

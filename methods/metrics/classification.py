@@ -17,16 +17,13 @@ Only classes present in a test set enter its metrics; a client of CP-CFL holds f
   classes every variant is the binary AUROC; with one it is undefined: such clients are left
   out of the mean and counted (`undefined_auroc`).
 
-All clients' images lie in one array, and each metric is counted for all clients in one pass: to
-call a library for each client, kind and mean took up to half of a small run's time. Areas come from
-the ranks of scores (Hanley and McNeil 1982: the chance that a positive scores above a negative, a
-tie counting one half; Hand and Till 2001: one class against one). With wins[a, b], how often an
-image of class a has more of a's score than one of class b, one against one is wins[a, b] / (n_a
-n_b), and one against the rest the sum of wins over b, over n_a (n - n_a).
-
+Each metric is counted for all clients in one pass. Areas come from the ranks of scores (Hanley and
+McNeil 1982: the chance that a positive scores above a negative, a tie counting one half; Hand and
+Till 2001: one class against one). With wins[a, b], how often an image of class a has more of a's
+score than one of class b, one against one is wins[a, b] / (n_a n_b), and one against the rest the
+sum of wins over b, over n_a (n - n_a).
 Clients that share their predictions (one global model, one test set) are counted once, with their
-number as a weight, so a hundred of them need the memory and time of one.
-
+number as a weight.
 Evidence: `tests/methods/test_classification.py` (scikit-learn, counting pairs, by hand).
 """
 

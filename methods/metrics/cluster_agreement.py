@@ -5,8 +5,7 @@ of what a map shows). CP-CFL, Figure 5, shows which clusters clients choose and 
 right almost at once; `cluster_recovery` puts a number on it, the clustering accuracy of clients.
 Unstated: the mean by which NMI is normalised (arithmetic, as scikit-learn's default and contrastive
 clustering's code).
-Evidence: `tests/methods/test_metrics.py` (all matchings, by trying each; formulas over
-counts).
+Evidence: `tests/methods/test_metrics.py` (all matchings, formulas over counts).
 """
 
 from __future__ import annotations

@@ -5,8 +5,7 @@ Papers: Calibre, Section III-A (fairness is a low variance of the clients' test 
 Unstated: population or sample variance; the population's is taken, since the clients are all there
 are. Accuracies are fractions: a standard deviation of 10.58 points is a variance of 0.0112, of
 the size of the differences that Section V prints.
-Evidence: `tests/methods/test_classification.py` (by hand, and against numpy),
-`tests/methods/test_supervised.py`.
+Evidence: `tests/methods/test_classification.py` (by hand).
 """
 
 from __future__ import annotations

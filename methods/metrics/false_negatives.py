@@ -3,8 +3,7 @@
 Paper: FCL, Section 4.1, Eqs. 4 and 5 (once called FP ratio there). The text assumes clients of
 m equally frequent classes; `expected_ratio` holds for any distribution and is Eq. 4 (with local
 negatives) or Eq. 5 (without) in that case.
-Evidence: `tests/methods/test_metrics.py` against a literal transcription of Eqs. 4 and 5,
-the closed form 1 / (m |C|) for disjoint classes, and counting.
+Evidence: `tests/methods/test_metrics.py` (Eqs. 4 and 5 transcribed, closed form, counting).
 """
 
 from __future__ import annotations

@@ -7,8 +7,7 @@ the score; of a smaller data set all images are taken; images without any activi
 0, since Eq. 7 is undefined there.
 Saliency (Simonyan et al. 2014, "Deep inside convolutional networks"): the largest absolute
 derivative over a pixel's channels.
-Evidence: `tests/methods/test_metrics.py` (a plain loop over Eq. 7),
-`tests/methods/test_protocols.py`.
+Evidence: `tests/methods/test_metrics.py` (a loop over Eq. 7), `tests/methods/test_protocols.py`.
 """
 
 from __future__ import annotations

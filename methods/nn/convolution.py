@@ -3,32 +3,14 @@
 **Stacked models**: a batched product over image patches. The images of a model lie as channels x
 height x width x batch, the batch innermost: a patch then consists of long contiguous runs, and the
 result has the layout that the next layer wants. Patches are made for a few models at a time, so
-that they stay in the cache, and again in the backward pass, which saves kernel² times the memory of
-an unfold that autograd remembers.
-
-Measured on one thread of a busy AVX-512 machine (medians of CPU time, forward and backward, batch
-32, CP-CFL's four convolutions unless said), against grouped convolution: 1.7 times as fast on 8x8
-images, 1.2 on 32x32, equal on 96x96; 0.9 on 28x28 and on 8x8 with two small convolutions. Against
-an unfold that autograd remembers: 1.2 to 1.7 times as fast everywhere. GPUs were not measured.
-
-**A single pixel**: the part of the kernel that the image reaches is a dense layer. Against the
-library's convolution, forward and backward on one thread: 2 to 4 times as fast for 16 to 512
-channels. **A single model with few pixels and many weights**: one product over patches, which are
-small enough to be kept. 192 to 256 channels, 4x4 to 2x2 pixels: 1.2 to 1.8 times as fast as the
-library; with fewer weights or more pixels it is slower.
-
-**A single model in bfloat16** trains by products over kept patches wherever these stay in the
-cache: with avx512_bf16 and no AMX the library takes half to all of float32's time for the weights'
-gradient, products a quarter. Forward and that gradient take 0.3 to 0.9 of the library's time below
-the bounds, up to 2.5 times as long with larger patches (batches of 18 and 32, 27 shapes, 1x1 to
-5x5); LeNet's small weights gain when timed alone and lose within a round. The images' gradient
-stays the library's, which sums in float32, but for few pixels.
-
+that they stay in the cache, and again in the backward pass, which saves kernel² times the memory.
+**A single pixel**: the part of the kernel that the image reaches is a dense layer.
+**A single model with few pixels and many weights**, and **in bfloat16** wherever the patches stay
+in the cache: one product over patches that are kept. The bounds below are where this was measured
+to be faster than the library, on one thread of an AVX-512 processor (GPUs were not measured).
 **Single pixels apart** (kernels of 1x1 with a stride): with few channels, innermost, on processors
 with AVX2 and no AVX-512, oneDNN's gradient of the weights writes beyond its memory (oneDNN issue
-6035, open in November 2026; 3.12 in torch 2.13, three to five channels: processes died of it).
-There the pixels that are read are taken first, and the convolution needs no stride.
-
+6035). There the pixels that are read are taken first, and the convolution needs no stride.
 Evidence: `tests/methods/test_layers.py` compares values and gradients with `torch.nn`.
 """
 

@@ -6,9 +6,7 @@ so that one layer serves any stack (`methods.state`).
 
 A convolution of several models is a batched matrix product over patches
 (`methods.nn.convolution`), which leaves the batch innermost in memory; other layers keep that. A
-single model takes the library's own convolution, channels innermost: on one CPU core a round of
-LeNet on 28x28 images takes about three quarters of a plain torch.nn loop's CPU time. Where one
-pixel comes out, few from many weights, or in bfloat16, a single model may be a plain product too.
+single model takes the library's own convolution, channels innermost, or a product where it gains.
 Evidence: `tests/methods/test_layers.py` holds values and gradients of both against `torch.nn`.
 """
 

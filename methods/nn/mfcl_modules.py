@@ -8,8 +8,7 @@ shift for each channel) and ReLU.
 Unstated: the modules of other cuts (the same rule is taken), and biases (taken in every
 convolution, as Keras has them). The decoder never undoes the pooling: with stride 1 throughout it
 returns images of half the side.
-Evidence: `tests/methods/test_modular.py` counts the weights of torch's own layers;
-`tests/benchmark/test_analytic_mfcl.py` compares every row with the printed tables.
+Evidence: `tests/methods/test_modular.py`, `tests/benchmark/test_analytic_mfcl.py` (the tables).
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ from torch import Tensor
 from ..clusters.kmeans import kmeans
 from ..nn.layers import Layer
 from ..state import State
-from ._projecting import ProjectingLearner
-from .base import Objective
+from ._networks import ProjectingLearner
+from .base import Objective, Views
 
 CENTROIDS = "centroids"
 
@@ -49,9 +49,7 @@ class DeepClusterLearner(ProjectingLearner):
         )
         return clusters
 
-    def loss(
-        self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
-    ) -> Tensor:
+    def loss(self, state: State, memory: State, views: Views, labels: Tensor | None) -> Tensor:
         """Cross-entropy of both views against the images' clusters, `labels`."""
         assert labels is not None
         z = self.project(state, torch.cat(list(views), dim=1))  # models x 2 batch x width

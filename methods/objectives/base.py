@@ -17,6 +17,9 @@ from torch import Tensor
 from ..nn.layers import Layer, Sequential
 from ..state import State
 
+Views = Sequence[Tensor]
+"""A batch seen in several ways, each models x batch x C x H x W in [0, 1]."""
+
 
 class Learner(ABC):
     """An objective bound to an encoder: `__init__` makes the networks, `loss` uses them."""
@@ -33,9 +36,7 @@ class Learner(ABC):
         return {}
 
     @abstractmethod
-    def loss(
-        self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
-    ) -> Tensor:
+    def loss(self, state: State, memory: State, views: Views, labels: Tensor | None) -> Tensor:
         """Loss of each model (models,), from `views`: each models x batch x C x H x W in [0, 1].
 
         labels: int64, models x batch. Running statistics in `state` and `memory` move in place.

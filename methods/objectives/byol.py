@@ -1,6 +1,6 @@
 """BYOL: from one view, predict what a slowly moving copy of the network makes of the other.
 
-Paper: CP-CFL, Section 3.3.2, Eqs. 9-11 (Grill et al. 2020); Section 4.1: networks of `_predicting`,
+Paper: CP-CFL, Section 3.3.2, Eqs. 9-11 (Grill et al. 2020); Section 4.1: networks of `_networks`,
 update rate β = 0.9.
 Departures: Eq. 9's norm equals its right-hand side only for vectors of length one, so the code
 computes 2 - 2 Sim. Eq. 11 says θ'_q; the target has no predictor, so it is read as the projector
@@ -9,8 +9,7 @@ Unstated: the two directions are averaged (Adam ignores the factor), or added (`
 in fedrlc's Eq. 3, where SGD does not; batch normalisation sees one view at a time, and in the
 target too uses the statistics of the batch, as in Grill et al.; Eqs. 10 and 11 move trained weights
 only, the target keeps running statistics of its own.
-Evidence: `tests/methods/test_objectives.py` against torch.nn networks and plain loops over Eqs. 9
-to 11, and against lightly.
+Evidence: `tests/methods/test_objectives.py` (torch.nn, loops over Eqs. 9 to 11, lightly).
 """
 
 from __future__ import annotations
@@ -25,7 +24,8 @@ from torch import Tensor
 from ..nn.layers import Layer, Sequential
 from ..state import State
 from ._memory import follow, target_of
-from ._predicting import Predicting, PredictingLearner
+from ._networks import Predicting, PredictingLearner
+from .base import Views
 
 
 def distance(p: Tensor, z: Tensor) -> Tensor:
@@ -44,13 +44,11 @@ class BYOLLearner(PredictingLearner):
         """θ'_f and θ'_g under the names of θ_f and θ_g; they begin as copies."""
         return target_of(state)
 
-    def loss(
-        self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
-    ) -> Tensor:
+    def loss(self, state: State, memory: State, views: Views, labels: Tensor | None) -> Tensor:
         p = self.predictions(state, self.encoded(state, views))
         return self.prediction_loss(p, self.targets(memory, views))
 
-    def encoded(self, state: State, views: Sequence[Tensor]) -> list[Tensor]:
+    def encoded(self, state: State, views: Views) -> list[Tensor]:
         """The online encoder's output of each view, models x batch x dim."""
         return [self.encoder(state, x, training=True) for x in views]
 
@@ -60,7 +58,7 @@ class BYOLLearner(PredictingLearner):
         return [predict(state, own, training=True) for own in h]
 
     @torch.no_grad()
-    def targets(self, memory: State, views: Sequence[Tensor]) -> list[Tensor]:
+    def targets(self, memory: State, views: Views) -> list[Tensor]:
         """The target projector's output of each view, models x batch x width."""
         project = Sequential(self.encoder, self.projector)
         return [project(memory, x, training=True) for x in views]

@@ -10,7 +10,6 @@ Evidence: `tests/methods/test_clustering_objectives.py`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -20,6 +19,7 @@ from ..clusters.soft_assignment import HEAD
 from ..nn.layers import Layer, dense_layers
 from ..state import State
 from ._soft_clusters import cluster_contrast
+from .base import Views
 from .byol import BYOL, BYOLLearner
 
 
@@ -32,9 +32,7 @@ class BYOLClusteringLearner(BYOLLearner):
         self.networks = (*self.networks, self.head)
         self.cluster_temperature = options.cluster_temperature
 
-    def loss(
-        self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
-    ) -> Tensor:
+    def loss(self, state: State, memory: State, views: Views, labels: Tensor | None) -> Tensor:
         h = self.encoded(state, views)  # each models x batch x dim
         # each models x batch x clusters
         c_a, c_b = (torch.softmax(self.head(state, own, training=True), dim=2) for own in h)

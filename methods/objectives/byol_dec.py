@@ -10,7 +10,6 @@ Evidence: `tests/methods/test_clustering_objectives.py`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from torch import Tensor
@@ -19,6 +18,7 @@ from ..clusters.soft_assignment import CENTRES
 from ..nn.layers import Layer, Sequential
 from ..state import State
 from ._soft_clusters import CentredLearner, embedded_clustering
+from .base import Views
 from .byol import BYOL, BYOLLearner
 
 
@@ -32,9 +32,7 @@ class BYOLDECLearner(BYOLLearner, CentredLearner):
     def embed(self, state: State, x: Tensor, training: bool) -> Tensor:
         return Sequential(self.encoder, self.projector, self.predictor)(state, x, training)
 
-    def loss(
-        self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
-    ) -> Tensor:
+    def loss(self, state: State, memory: State, views: Views, labels: Tensor | None) -> Tensor:
         p = [self.embed(state, x, True) for x in views]  # each models x batch x width
         prediction = self.prediction_loss(p, self.targets(memory, views))
         return prediction + embedded_clustering(p[0], p[1], state[CENTRES])  # models

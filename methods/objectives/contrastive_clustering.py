@@ -9,7 +9,6 @@ Evidence: `tests/methods/test_clustering_objectives.py`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -19,6 +18,7 @@ from ..clusters.soft_assignment import HEAD
 from ..nn.layers import Layer, dense_layers
 from ..state import State
 from ._soft_clusters import cluster_contrast
+from .base import Views
 from .simclr import SimCLR, SimCLRLearner, nt_xent
 
 
@@ -33,16 +33,12 @@ class ContrastiveClusteringLearner(SimCLRLearner):
         self.networks = (self.encoder, self.projector, self.head)
         self.cluster_temperature = options.cluster_temperature
 
-    def loss(
-        self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
-    ) -> Tensor:
+    def loss(self, state: State, memory: State, views: Views, labels: Tensor | None) -> Tensor:
         z_a, z_b, c_a, c_b = self.both_heads(state, views)
         clusters = cluster_contrast(c_a, c_b, self.cluster_temperature)
         return nt_xent(z_a, z_b, self.temperature) + clusters  # models
 
-    def both_heads(
-        self, state: State, views: Sequence[Tensor]
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def both_heads(self, state: State, views: Views) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Projections of two views, then their soft labels."""
         x = torch.cat(list(views), dim=1)  # models x 2 batch x C x H x W
         h = self.encoder(state, x, training=True)  # models x 2 batch x dim

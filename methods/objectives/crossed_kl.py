@@ -12,7 +12,6 @@ Evidence: `tests/methods/test_clustering_objectives.py`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from torch import Tensor
@@ -21,6 +20,7 @@ from ..clusters.soft_assignment import CENTRES, student_t
 from ..nn.layers import Layer
 from ..state import State
 from ._soft_clusters import crossed_divergence
+from .base import Views
 from .byol import BYOL, BYOLLearner
 from .byol_dec import BYOLDECLearner
 
@@ -32,9 +32,7 @@ class CrossedKLLearner(BYOLDECLearner):
         super().__init__(encoder, dim, n_clusters, options)
         self.select = options.data_selection
 
-    def loss(
-        self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
-    ) -> Tensor:
+    def loss(self, state: State, memory: State, views: Views, labels: Tensor | None) -> Tensor:
         p = [self.embed(state, x, True) for x in views]  # each models x batch x width
         z = self.targets(memory, views)  # each models x batch x width
         q_a, q_b = (student_t(own, state[CENTRES]) for own in p)  # models x batch x clusters

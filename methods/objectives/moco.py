@@ -12,7 +12,6 @@ Evidence: `tests/methods/test_objectives_with_memory.py` (a plain loop over Eq. 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -22,8 +21,8 @@ from torch import Tensor
 from ..nn.layers import Layer
 from ..state import State
 from ._memory import enqueue, follow, is_filled, new_queue, target_of
-from ._projecting import ProjectingLearner
-from .base import Objective
+from ._networks import ProjectingLearner
+from .base import Objective, Views
 
 QUEUE = "queue"
 
@@ -56,9 +55,7 @@ class MoCoLearner(ProjectingLearner):
         like = next(iter(target.values()))
         return {**target, **new_queue(QUEUE, self.options.queue_size, self.width, like)}
 
-    def loss(
-        self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
-    ) -> Tensor:
+    def loss(self, state: State, memory: State, views: Views, labels: Tensor | None) -> Tensor:
         """Eq. 1 averaged over the batch; the keys then enter the queue."""
         q = self.project(state, views[0])  # models x batch x width
         with torch.no_grad():

@@ -12,7 +12,6 @@ Evidence: `tests/methods/test_orchestra.py`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -23,7 +22,7 @@ from torch import Tensor
 from ..nn.layers import BatchNorm, Layer, Linear, ReLU, Sequential
 from ..state import State, n_models
 from ._memory import enqueue, follow, new_queue, target_of, unit
-from .base import Learner, Objective
+from .base import Learner, Objective, Views
 
 CENTROIDS, QUEUE, TURNS = "centroids", "projections", 4
 
@@ -76,9 +75,7 @@ class OrchestraLearner(Learner):
             **new_queue(QUEUE, o.memory_size, o.projector_width, like.detach().flatten(1)[:, :1]),
         }
 
-    def loss(
-        self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
-    ) -> Tensor:
+    def loss(self, state: State, memory: State, views: Views, labels: Tensor | None) -> Tensor:
         first, second = views
         project = Sequential(self.encoder, self.projector)
         with torch.no_grad():

@@ -27,6 +27,7 @@ from ..clusters.soft_assignment import HEAD
 from ..nn.layers import Layer
 from ..state import State, n_models, part
 from ._soft_clusters import cluster_contrast
+from .base import Views
 from .contrastive_clustering import ContrastiveClustering, ContrastiveClusteringLearner
 from .simclr import nt_xent
 
@@ -91,9 +92,7 @@ class PastNegativesLearner(ContrastiveClusteringLearner):
         labelling = {**part(state, "encoder"), **part(state, HEAD)}
         return {f"{PAST}.{name}": value.detach().clone() for name, value in labelling.items()}
 
-    def loss(
-        self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
-    ) -> Tensor:
+    def loss(self, state: State, memory: State, views: Views, labels: Tensor | None) -> Tensor:
         options, known = self.options, memory[KNOWN]
         z_a, z_b, c_a, c_b = self.both_heads(state, views)
         weight = torch.where(known, options.cluster_weight, options.first_cluster_weight)
@@ -105,9 +104,7 @@ class PastNegativesLearner(ContrastiveClusteringLearner):
         return pnp_contrast(z_a, z_b, y_a, y_b, self.temperature, threshold) + clusters
 
     @torch.no_grad()
-    def _choosing(
-        self, memory: State, views: Sequence[Tensor], current: Sequence[Tensor]
-    ) -> list[Tensor]:
+    def _choosing(self, memory: State, views: Views, current: Sequence[Tensor]) -> list[Tensor]:
         """Soft labels of both views: the past model's, or `current` where there is none."""
         known = memory[KNOWN]
         # Only the processor looks: on a card every step would wait for the answer, and the past

@@ -9,7 +9,6 @@ Evidence: `tests/methods/test_objectives_with_memory.py` against numpy's `rot90`
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -19,7 +18,7 @@ from torch import Tensor
 
 from ..nn.layers import Layer, dense_layers
 from ..state import State
-from .base import Learner, Objective
+from .base import Learner, Objective, Views
 
 TURNS = 4
 
@@ -39,9 +38,7 @@ class RotationLearner(Learner):
         self.classifier = dense_layers("rotation", dim, (TURNS,))
         self.networks = (self.encoder, self.classifier)
 
-    def loss(
-        self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
-    ) -> Tensor:
+    def loss(self, state: State, memory: State, views: Views, labels: Tensor | None) -> Tensor:
         x, turns = rotations(views[0])  # models x 4 batch x C x H x W, models x 4 batch
         h = self.encoder(state, x, training=True)  # models x 4 batch x dim
         logits = self.classifier(state, h, training=True)  # models x 4 batch x 4

@@ -11,7 +11,6 @@ Evidence: `tests/methods/test_objectives.py` against a plain loop over Eq. 8 and
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -21,7 +20,7 @@ from torch import Tensor
 
 from ..nn.layers import Layer, dense_layers
 from ..state import State
-from .base import Learner, Objective
+from .base import Learner, Objective, Views
 
 _NEVER = -1e9
 
@@ -58,9 +57,7 @@ class SimCLRLearner(Learner):
         self.networks: tuple[Layer, ...] = (self.encoder, self.projector)
         self.temperature = options.temperature
 
-    def loss(
-        self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
-    ) -> Tensor:
+    def loss(self, state: State, memory: State, views: Views, labels: Tensor | None) -> Tensor:
         x = torch.cat(list(views), dim=1)  # models x 2 batch x C x H x W
         h = self.encoder(state, x, training=True)  # models x 2 batch x dim
         z = self.projector(state, h, training=True)  # models x 2 batch x width

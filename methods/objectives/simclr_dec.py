@@ -10,7 +10,6 @@ Evidence: `tests/methods/test_clustering_objectives.py`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -20,6 +19,7 @@ from ..clusters.soft_assignment import CENTRES
 from ..nn.layers import Layer
 from ..state import State
 from ._soft_clusters import CentredLearner, embedded_clustering
+from .base import Views
 from .simclr import SimCLR, SimCLRLearner, nt_xent
 
 
@@ -34,9 +34,7 @@ class SimCLRDECLearner(SimCLRLearner, CentredLearner):
         h = self.encoder(state, x, training)  # models x batch x dim
         return self.projector(state, h, training)  # models x batch x width
 
-    def loss(
-        self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
-    ) -> Tensor:
+    def loss(self, state: State, memory: State, views: Views, labels: Tensor | None) -> Tensor:
         z = self.embed(state, torch.cat(list(views), dim=1), True)  # models x 2 batch x width
         z_a, z_b = z.chunk(2, dim=1)  # models x batch x width
         clustering = embedded_clustering(z_a, z_b, state[CENTRES])  # models

@@ -4,13 +4,11 @@ Paper: CP-CFL, Section 3.3.3, Eq. 12 (Chen and He 2021); projector and predictor
 (Section 4.1).
 Unstated: both directions are used and averaged, as in Chen and He ("can also be swapped" in the
 paper); batch normalisation sees one view at a time and learns scale and shift everywhere.
-Evidence: `tests/methods/test_objectives.py` against torch.nn networks and a plain loop over Eq.
-12, and against lightly.
+Evidence: `tests/methods/test_objectives.py` (torch.nn, a loop over Eq. 12, lightly).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -19,7 +17,8 @@ from torch import Tensor
 
 from ..nn.layers import Layer, Sequential
 from ..state import State
-from ._predicting import Predicting, PredictingLearner
+from ._networks import Predicting, PredictingLearner
+from .base import Views
 
 
 def negative_similarity(p: Tensor, z: Tensor) -> Tensor:
@@ -30,9 +29,7 @@ def negative_similarity(p: Tensor, z: Tensor) -> Tensor:
 class SimSiamLearner(PredictingLearner):
     """Encoder, projector and predictor, all shared by the two views."""
 
-    def loss(
-        self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
-    ) -> Tensor:
+    def loss(self, state: State, memory: State, views: Views, labels: Tensor | None) -> Tensor:
         project = Sequential(self.encoder, self.projector)
         z_i, z_j = (project(state, x, True) for x in views)  # models x batch x width
         p_i, p_j = (self.predictor(state, z, True) for z in (z_i, z_j))  # models x batch x width

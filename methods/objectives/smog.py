@@ -18,7 +18,6 @@ Evidence: `tests/methods/test_objectives_with_memory.py` against plain loops and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -30,7 +29,7 @@ from ..clusters.kmeans import group_means
 from ..nn.layers import Layer, Sequential, dense_layers
 from ..state import State
 from ._memory import follow, target_of
-from .base import Learner, Objective
+from .base import Learner, Objective, Views
 
 GROUPS = "groups.running_features"
 """Named as a running statistic, so that no optimiser touches it."""
@@ -69,9 +68,7 @@ class SMoGLearner(Learner):
         """The slowly moving encoder and projector; they begin as copies."""
         return target_of(state)
 
-    def loss(
-        self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
-    ) -> Tensor:
+    def loss(self, state: State, memory: State, views: Views, labels: Tensor | None) -> Tensor:
         """Cross-entropy of the first view against the group of the second; the groups move."""
         project = Sequential(self.encoder, self.projector)
         z = project(state, views[0], training=True)  # models x batch x width

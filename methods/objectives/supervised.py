@@ -8,7 +8,6 @@ Evidence: `tests/methods/test_objectives.py` against a plain loop over the defin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -18,7 +17,7 @@ from torch import Tensor
 from ..nn.classifier import HEAD
 from ..nn.layers import Layer, dense_layers
 from ..state import State
-from .base import Learner, Objective
+from .base import Learner, Objective, Views
 
 
 class SupervisedLearner(Learner):
@@ -29,9 +28,7 @@ class SupervisedLearner(Learner):
         self.head = dense_layers(HEAD, dim, (n_classes,))
         self.networks = (self.encoder, self.head)
 
-    def loss(
-        self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
-    ) -> Tensor:
+    def loss(self, state: State, memory: State, views: Views, labels: Tensor | None) -> Tensor:
         """Mean cross-entropy of the one view. Raises `ValueError` without labels."""
         if labels is None:
             raise ValueError("supervised pre-training needs labels, and these images have none")

@@ -11,7 +11,6 @@ Evidence: `tests/methods/test_objectives_with_memory.py` (a plain loop over Eq. 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -22,7 +21,7 @@ from ..clusters.balanced_clustering import sinkhorn
 from ..nn.layers import Layer, Linear, Sequential, dense_layers
 from ..state import State
 from ._memory import enqueue, is_filled, last_width, new_queue, unit
-from .base import Learner, Objective
+from .base import Learner, Objective, Views
 
 PROTOTYPES = "prototypes.weight"
 
@@ -54,9 +53,7 @@ class SwAVLearner(Learner):
             k: v for i in range(2) for k, v in new_queue(f"queue{i}", size, width, like).items()
         }
 
-    def loss(
-        self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
-    ) -> Tensor:
+    def loss(self, state: State, memory: State, views: Views, labels: Tensor | None) -> Tensor:
         """Eq. 1, both directions averaged; the features then enter the queues."""
         with torch.no_grad():
             state[PROTOTYPES].copy_(unit(state[PROTOTYPES]))

@@ -8,8 +8,7 @@ mid-grey and are returned to [0, 1], which the encoders expect. Coefficients are
 those allowed. Every image is mixed into equally many others.
 Limit: signs hide a mixture from an encoder, not from who recovers its pixels: their absolute values
 are the mixture's (Carlini et al. 2021 take mixtures apart from there).
-Evidence: `tests/methods/test_privacy.py` against a plain loop, and the coefficients'
-distribution; `tests/methods/test_privacy.py`, an attacker who has the images.
+Evidence: `tests/methods/test_privacy.py` (a plain loop; an attacker who has the images).
 """
 
 from __future__ import annotations

@@ -35,9 +35,8 @@ from .base import Protocol, Subject, once
 class HeadOptions:
     """How a head is trained.
 
-    epochs: passes over the images. batch_size: images. optimizer: a name of
-    `methods.optim.optimizers`. learning_rate: at the start. schedule: `constant`, `cosine` (to zero
-    over all epochs) or `steps` (times `gamma` after each epoch of `milestones`).
+    schedule: of the learning rate, `constant`, `cosine` (to zero over all epochs) or `steps` (times
+    `gamma` after each epoch of `milestones`).
     """
 
     epochs: int = 100

@@ -3,8 +3,7 @@
 Paper: fedrlc, Figure 5 shows t-SNE maps and prints no number; the mean silhouette coefficient of
 the test images' classes is our measure of what is seen in them. A map would add its own
 distortions.
-Evidence: `tests/methods/test_protocols.py`; the coefficient itself in
-`tests/methods/test_metrics.py`.
+Evidence: `tests/methods/test_protocols.py`, `tests/methods/test_metrics.py`.
 """
 
 from __future__ import annotations

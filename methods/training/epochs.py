@@ -1,5 +1,4 @@
 """Where a training by epochs stands, so that it can be saved after any epoch and go on from there.
-
 Evidence: `tests/benchmark/test_interrupted.py`.
 """
 
@@ -17,16 +16,7 @@ from ..state import State
 
 @dataclass
 class Epochs:
-    """All that a training goes on from.
-
-    Attributes:
-        weights: what is trained.
-        memory: what the loss keeps beside it.
-        done: number of epochs.
-        losses: mean loss of each of them, where it is kept.
-        streams: states of random streams by name.
-        moments: states of the optimisers.
-    """
+    """All that a training goes on from, after `done` epochs; memory: what the loss keeps."""
 
     weights: State
     memory: State = field(default_factory=dict)

@@ -2,9 +2,7 @@
 
 Images may be augmented: every step then sees one random view of each, drawn as the views of
 self-supervised training are. A frozen encoder encodes each image once, as it is.
-
-Evidence: `tests/methods/test_local.py`, `tests/methods/test_personalized.py` (torch.nn and
-torch.optim, one client after another).
+Evidence: `tests/methods/test_local.py`, `tests/methods/test_personalized.py` (torch.nn).
 """
 
 from __future__ import annotations
@@ -30,7 +28,7 @@ from .steps import ENGINES_CHOICE, Grouping, train_steps
 
 ENCODED = "encoded"
 
-Views = Callable[[Batch, int], list[Tensor]]
+DrawViews = Callable[[Batch, int], list[Tensor]]
 """Draws so many views of a batch, each models x batch x C x H x W
 (`methods.training.client_views`)."""
 
@@ -43,7 +41,7 @@ class Supervised(LocalLoss):
     side by side.
     """
 
-    views: Views | None = None
+    views: DrawViews | None = None
     """What steps see instead of the images, where clients augment them."""
 
     def __init__(self, model: Classifier, portion: ImageSet, encoder_epochs: range | None) -> None:
@@ -106,7 +104,7 @@ def train_clients(
     t: int,
     encoder_epochs: int | range | None = None,
     grouping: Grouping = ENGINES_CHOICE,
-    views: Views | None = None,
+    views: DrawViews | None = None,
 ) -> State:
     """The models of `clients` (int64) after local training in round `t`, stacked in that order.
 

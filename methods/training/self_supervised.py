@@ -1,7 +1,5 @@
 """Self-supervised local training of many clients: any objective on views of their own images.
-
-Evidence: `tests/methods/test_self_supervised.py` (batched against one by one, one client against
-central pre-training).
+Evidence: `tests/methods/test_self_supervised.py`.
 """
 
 from __future__ import annotations

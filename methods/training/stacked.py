@@ -6,7 +6,6 @@ unlike sizes share steps where the loss is a mean over images that do not influe
 smaller batch is padded with images of weight 0, and a client with fewer batches pauses until the
 others have finished the epoch. Clients with equally many batches form a piece of the stack; the
 optimiser counts the steps of each piece and passes over those that pause.
-
 Evidence: `tests/methods/test_plain.py`, `tests/methods/test_grouping.py`.
 """
 

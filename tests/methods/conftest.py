@@ -1,23 +1,15 @@
-from __future__ import annotations
+"""Builders that the tests of methods share."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import pytest
 import torch
 from torch import Tensor, nn
 
 from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.encoders.cnn import CNN
-from fedrepro.methods.federated.base import (
-    FederatedMethod,
-    Memory,
-    Message,
-    Round,
-    Server,
-    Task,
-)
+from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Round, Server, Task
 from fedrepro.methods.nn.classifier import Classifier, dense_head
 from fedrepro.methods.nn.layers import Flatten, Layer, Linear, ReLU, Sequential
 from fedrepro.methods.objectives.base import Learner
@@ -27,8 +19,6 @@ from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
 from fedrepro.methods.training.steps import Grouping
 
-MakeTask = Callable[..., Task]
-
 
 def _portion(sizes: Sequence[int], classes: int, stream: torch.Generator) -> ImageSet:
     total = sum(sizes)
@@ -36,83 +26,66 @@ def _portion(sizes: Sequence[int], classes: int, stream: torch.Generator) -> Ima
     return ImageSet(noise, torch.randint(0, classes, (total,), generator=stream))
 
 
-@pytest.fixture
-def make_task() -> MakeTask:
+def make_task(
+    sizes: Sequence[int] = (10, 10, 10),
+    test_sizes: Sequence[int] | None = None,
+    classes: int = 3,
+    trial: int = 0,
+    clients_at_once: int | None = None,
+) -> Task:
     """A task of clients with noise images 1x6x6 and random labels, and a CNN of a few weights."""
-
-    def make(
-        sizes: Sequence[int] = (10, 10, 10),
-        test_sizes: Sequence[int] | None = None,
-        classes: int = 3,
-        trial: int = 0,
-        clients_at_once: int | None = None,
-    ) -> Task:
-        stream = torch.Generator().manual_seed(5)
-        held_out = test_sizes or sizes
-        federation = Federation(
-            _portion(sizes, classes, stream),
-            _portion(held_out, classes, stream),
-            torch.arange(sum(sizes)).split(list(sizes)),
-            torch.arange(sum(held_out)).split(list(held_out)),
-            torch.zeros(len(sizes), dtype=torch.int64),
-            classes,
-        )
-        encoder = CNN(widths=(3, 4), dim=5, padding=1)
-        model = Classifier(encoder.build(1, 6), encoder.out_dim, dense_head(5, (), classes))
-        return Task(
-            federation, model, Seeds(trial), torch.device("cpu"), grouping=Grouping(clients_at_once)
-        )
-
-    return make
+    stream = torch.Generator().manual_seed(5)
+    held_out = test_sizes or sizes
+    federation = Federation(
+        _portion(sizes, classes, stream),
+        _portion(held_out, classes, stream),
+        torch.arange(sum(sizes)).split(list(sizes)),
+        torch.arange(sum(held_out)).split(list(held_out)),
+        torch.zeros(len(sizes), dtype=torch.int64),
+        classes,
+    )
+    encoder = CNN(widths=(3, 4), dim=5, padding=1)
+    model = Classifier(encoder.build(1, 6), encoder.out_dim, dense_head(5, (), classes))
+    return Task(
+        federation, model, Seeds(trial), torch.device("cpu"), grouping=Grouping(clients_at_once)
+    )
 
 
-@pytest.fixture
-def two_rules(make_task: MakeTask) -> Callable[..., Task]:
+def two_rules(per_group: int = 3, images: int = 20, trial: int = 0) -> Task:
     """Two groups of clients that call the same two kinds of image by opposite names.
 
     Images are bright on the left or on the right; no single model can serve both groups.
     """
-
-    def make(per_group: int = 3, images: int = 20, trial: int = 0) -> Task:
-        clients = 2 * per_group
-        task = make_task([images] * clients, classes=2, trial=trial)
-        federation = task.federation
-        group = torch.arange(clients) // per_group
-        side = torch.arange(images * clients) % 2
-        bright = torch.zeros(len(side), 1, 6, 6)
-        bright[side == 0, :, :, :3] = 180.0
-        bright[side == 1, :, :, 3:] = 180.0
-        noise = torch.rand(bright.shape, generator=torch.Generator().manual_seed(3)) * 70
-        labels = (side + group.repeat_interleave(images)) % 2
-        portion = ImageSet((bright + noise).to(torch.uint8), labels)
-        index = federation.train_of
-        return replace(task, federation=Federation(portion, portion, index, index, group, 2))
-
-    return make
+    clients = 2 * per_group
+    task = make_task([images] * clients, classes=2, trial=trial)
+    federation = task.federation
+    group = torch.arange(clients) // per_group
+    side = torch.arange(images * clients) % 2
+    bright = torch.zeros(len(side), 1, 6, 6)
+    bright[side == 0, :, :, :3] = 180.0
+    bright[side == 1, :, :, 3:] = 180.0
+    noise = torch.rand(bright.shape, generator=torch.Generator().manual_seed(3)) * 70
+    labels = (side + group.repeat_interleave(images)) % 2
+    portion = ImageSet((bright + noise).to(torch.uint8), labels)
+    index = federation.train_of
+    return replace(task, federation=Federation(portion, portion, index, index, group, 2))
 
 
-Small = tuple[Learner, State, list[Tensor]]
-MakeLearner = Callable[..., Small]
-
-
-@pytest.fixture
-def small_learner() -> MakeLearner:
+def small_learner(
+    name: str, models: int = 1, batch: int = 7, seed: int = 0, **options: Any
+) -> tuple[Learner, State, list[Tensor]]:
     """An objective on a dense encoder of 6 outputs: learner, weights and two views, in float64.
 
     Every model and every `seed` has weights and views 3x4x4 of its own.
     """
-
-    def make(name: str, models: int = 1, batch: int = 7, seed: int = 0, **options: Any) -> Small:
-        encoder = Sequential(Flatten(), Linear("encoder.dense", 48, 6), ReLU())
-        learner: Learner = find("objective", name)(**options).build(encoder, 6, 5)
-        streams = [torch.Generator().manual_seed(10 * seed + i) for i in range(models)]
-        states = [learner.new(stream) for stream in streams]
-        state = {key: torch.cat([s[key] for s in states]).double() for key in states[0]}
-        shape = (2, batch, 3, 4, 4)
-        drawn = [torch.rand(shape, generator=stream, dtype=torch.float64) for stream in streams]
-        return learner, state, list(torch.stack(drawn, dim=1))
-
-    return make
+    encoder = Sequential(Flatten(), Linear("encoder.dense", 48, 6), ReLU())
+    learner: Learner = find("objective", name)(**options).build(encoder, 6, 5)
+    streams = [torch.Generator().manual_seed(10 * seed + i) for i in range(models)]
+    states = [learner.new(stream) for stream in streams]
+    state = {key: torch.cat([s[key] for s in states]).double() for key in states[0]}
+    shape = (2, batch, 3, 4, 4)
+    drawn = [torch.rand(shape, generator=stream, dtype=torch.float64) for stream in streams]
+    return learner, state, list(torch.stack(drawn, dim=1))
 
 
 class Pixels(Layer):
@@ -125,28 +98,17 @@ class Pixels(Layer):
         return x.flatten(2) * state["encoder.scale"].unsqueeze(2)
 
 
-AsState = Callable[[nn.Module], State]
-
-
-@pytest.fixture
-def as_state() -> AsState:
+def as_state(module: nn.Module) -> State:
     """The weights of an encoder of torchvision as those of one model of ours."""
-
-    def convert(module: nn.Module) -> State:
-        return {
-            f"encoder.{name}": value[None].clone()
-            for name, value in module.state_dict().items()
-            if not name.endswith("num_batches_tracked")
-        }
-
-    return convert
+    return {
+        f"encoder.{name}": value[None].clone()
+        for name, value in module.state_dict().items()
+        if not name.endswith("num_batches_tracked")
+    }
 
 
 def one_round(
-    method: FederatedMethod,
-    now: Round,
-    server: Server = None,
-    memory: Memory = None,
+    method: FederatedMethod, now: Round, server: Server = None, memory: Memory = None
 ) -> tuple[Message, Message, Server]:
     """What is sent to and by the participants of one round, and the server after it."""
     server = method.start(now.task, 0) if server is None else server

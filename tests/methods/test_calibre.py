@@ -20,7 +20,7 @@ from fedrepro.methods.federated.self_supervised.pfl_ssl import PFLSSL
 from fedrepro.methods.objectives._prototypes import clusters, prototype_contrast, prototype_meta
 from fedrepro.methods.objectives.simclr import SimCLR, nt_xent
 from fedrepro.methods.state import clone
-from tests.methods.conftest import MakeLearner, MakeTask
+from tests.methods.conftest import make_task, small_learner
 
 OBJECTIVES = ["simclr", "byol", "simsiam", "moco", "swav", "smog"]
 OPTIONS: dict[str, Any] = {"rounds": 2, "local_epochs": 2, "batch_size": 5, "learning_rate": 0.01}
@@ -130,9 +130,7 @@ def calibrate(learner: Any, options: Calibre) -> tuple[Calibrated, Remembering]:
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
-def test_the_remembered_encodings_are_those_of_the_two_views(
-    small_learner: MakeLearner, name: str
-) -> None:
+def test_the_remembered_encodings_are_those_of_the_two_views(name: str) -> None:
     learner, state, views = small_learner(name, models=2)
     _, encoder = calibrate(learner, BOTH)
     before = clone(state)
@@ -143,9 +141,7 @@ def test_the_remembered_encodings_are_those_of_the_two_views(
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
-def test_the_loss_is_the_objectives_plus_the_weighted_regularisers(
-    small_learner: MakeLearner, name: str
-) -> None:
+def test_the_loss_is_the_objectives_plus_the_weighted_regularisers(name: str) -> None:
     losses = {}
     for meta, contrast in ((False, False), (True, False), (False, True), (True, True)):
         learner, state, views = small_learner(name, models=2, batch=9)
@@ -171,7 +167,7 @@ def test_the_loss_is_the_objectives_plus_the_weighted_regularisers(
 # The federated method
 
 
-def task_with(make_task: MakeTask, sizes: tuple[int, ...] = (10, 10, 10), **options: Any) -> Task:
+def task_with(sizes: tuple[int, ...] = (10, 10, 10), **options: Any) -> Task:
     return replace(
         make_task(sizes, **options),
         objective=SimCLR(projector_widths=(6, 4), temperature=0.5),
@@ -198,12 +194,9 @@ def test_the_mean_distance_by_hand() -> None:
     ],
 )
 def test_clients_are_averaged_by_images_over_divergence_as_numpy_averages(
-    make_task: MakeTask,
-    floor: float,
-    apart: tuple[float, float],
-    weights: tuple[float, float],
+    floor: float, apart: tuple[float, float], weights: tuple[float, float]
 ) -> None:
-    task, sent = task_with(make_task, (10, 4, 6)), {"encoder.w": torch.randn(2, 3, 4)}
+    task, sent = task_with((10, 4, 6)), {"encoder.w": torch.randn(2, 3, 4)}
     divergence = {"divergence": torch.tensor(apart)}
     upload = Message(per_client={"weights": sent, "divergence": divergence})
     now = Round(task, 0, torch.tensor([2, 0]))
@@ -212,8 +205,8 @@ def test_clients_are_averaged_by_images_over_divergence_as_numpy_averages(
     np.testing.assert_allclose(found.numpy(), expected, rtol=1e-5)
 
 
-def test_without_regularisers_clients_train_as_in_pfl_ssl(make_task: MakeTask) -> None:
-    task, clients = task_with(make_task), torch.arange(3)
+def test_without_regularisers_clients_train_as_in_pfl_ssl() -> None:
+    task, clients = task_with(), torch.arange(3)
     calibre = Calibre(**OPTIONS, prototype_meta=False, prototype_contrast=False)
     uploads = []
     for method in (calibre, PFLSSL(**OPTIONS)):

@@ -1,6 +1,7 @@
 """Objectives that cluster, from their parts, and negatives chosen by the past."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -76,39 +77,38 @@ def soft_labels_by_torch(state: State, h: Tensor) -> Tensor:
     return logits.softmax(1)[None]
 
 
-def test_contrastive_clustering_adds_the_clusters_of_the_encoders_output() -> None:
-    learner, state, memory = stacked(ContrastiveClustering(**SIMCLR), 1)
-    x = views()
-    c = [soft_labels_by_torch(state, NETWORK(state, view)) for view in x]
-    expected = simclr_loss(state, x) + cluster_contrast(c[0], c[1], 1.0)
-    torch.testing.assert_close(learner.loss(state, memory, x, None), expected)
-
-
-def test_byol_with_clusters_reads_them_from_the_online_encoder() -> None:
-    learner, state, memory = stacked(BYOLCC(**BYOL_), 1)
-    x = views()
-    c = [soft_labels_by_torch(state, NETWORK(state, view)) for view in x]
-    expected = byol_loss(state, memory, x) + cluster_contrast(c[0], c[1], 1.0)
-    torch.testing.assert_close(learner.loss(state, memory, x, None), expected)
-
-
-def test_dec_beside_simclr_clusters_projections() -> None:
-    learner, state, memory = stacked(SimCLRDEC(**SIMCLR), 1)
-    x = views()
-    z = [learner.projector(state, NETWORK(state, view)) for view in x]
-    expected = simclr_loss(state, x) + embedded_clustering(z[0], z[1], state[CENTRES])
-    torch.testing.assert_close(learner.loss(state, memory, x, None), expected)
-
-
 def predictions(learner: BYOLLearner, state: State, x: list[Tensor]) -> list[Tensor]:
     return learner.predictions(state, [NETWORK(state, view) for view in x])
 
 
-def test_dec_beside_byol_clusters_predictions() -> None:
-    learner, state, memory = stacked(BYOLDEC(**BYOL_), 1)
+def projections(learner: Any, state: State, x: list[Tensor]) -> list[Tensor]:
+    return [learner.projector(state, NETWORK(state, view)) for view in x]
+
+
+def heads_by_torch(learner: Any, state: State, x: list[Tensor]) -> list[Tensor]:
+    return [soft_labels_by_torch(state, NETWORK(state, view)) for view in x]
+
+
+@pytest.mark.parametrize(
+    ("objective", "seen"),
+    [
+        (ContrastiveClustering(**SIMCLR), heads_by_torch),
+        (BYOLCC(**BYOL_), heads_by_torch),
+        (SimCLRDEC(**SIMCLR), projections),
+        (BYOLDEC(**BYOL_), predictions),
+    ],
+)
+def test_the_loss_of_clusters_is_added_to_that_of_views(
+    objective: Objective, seen: Callable[[Any, State, list[Tensor]], list[Tensor]]
+) -> None:
+    learner, state, memory = stacked(objective, 1)
     x = views()
-    p = predictions(learner, state, x)
-    expected = byol_loss(state, memory, x) + embedded_clustering(p[0], p[1], state[CENTRES])
+    a, b = seen(learner, state, x)
+    base = simclr_loss(state, x) if isinstance(objective, SimCLR) else byol_loss(state, memory, x)
+    if CENTRES in state:
+        expected = base + embedded_clustering(a, b, state[CENTRES])
+    else:
+        expected = base + cluster_contrast(a, b, 1.0)
     torch.testing.assert_close(learner.loss(state, memory, x, None), expected)
 
 

@@ -28,7 +28,7 @@ from fedrepro.methods.nn.classifier import Classifier, dense_head
 from fedrepro.methods.objectives.byol import BYOL
 from fedrepro.methods.objectives.simclr import SimCLR
 from fedrepro.methods.training.steps import Grouping
-from tests.methods.conftest import MakeTask
+from tests.methods.conftest import make_task
 
 
 def test_default_cnn_takes_82_million_multiply_adds() -> None:
@@ -137,7 +137,7 @@ METHODS = [
 NAMES = [type(method).__name__ for method in METHODS]
 
 
-def bound(make_task: MakeTask, method: FederatedMethod) -> Task:
+def bound(method: FederatedMethod) -> Task:
     """A task of noise for a small residual network, with what the method asks for."""
 
     def model(share: float) -> Classifier:
@@ -160,9 +160,9 @@ def bound(make_task: MakeTask, method: FederatedMethod) -> Task:
 
 @pytest.mark.parametrize("method", METHODS, ids=NAMES)
 def test_counts_are_those_of_a_whole_training_and_of_a_round_really_computed(
-    make_task: MakeTask, method: FederatedMethod
+    method: FederatedMethod,
 ) -> None:
-    task = bound(make_task, method)
+    task = bound(method)
     real = _tiny(task, IMAGES)
     clients, memory = torch.arange(CLIENTS), method.new_memory(real)
     server = method.start(real, 0)
@@ -179,7 +179,7 @@ def test_counts_are_those_of_a_whole_training_and_of_a_round_really_computed(
     assert CLIENTS * found.kept == kept
 
 
-def test_a_small_network_by_hand(make_task: MakeTask) -> None:
+def test_a_small_network_by_hand() -> None:
     task, method = make_task(sizes=(IMAGES,)), METHODS[0]
     found = count_costs(method, task, IMAGES)
     # 3x3 convolutions of stride 2: 1 to 3 channels on 3x3 places, 3 to 4 on 2x2; dense 16-5-3.
@@ -192,7 +192,7 @@ def test_a_small_network_by_hand(make_task: MakeTask) -> None:
     assert found.held == 2 * 4 * weights + found.maps
 
 
-def test_maps_grow_with_the_batch_and_end_at_a_clients_images(make_task: MakeTask) -> None:
+def test_maps_grow_with_the_batch_and_end_at_a_clients_images() -> None:
     task = make_task(sizes=(IMAGES,))
     maps = {
         batch: count_costs(replace(METHODS[0], batch_size=batch), task, IMAGES).maps
@@ -214,36 +214,34 @@ def test_what_autograd_keeps_is_counted_once_and_until_it_is_let_go() -> None:
     assert (watch.now, watch.most) == (0, 4 * (4 * 10 + 4 * 6))
 
 
-def test_a_shortcut_of_this_processor_is_no_cost(
-    make_task: MakeTask, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_shortcut_of_this_processor_is_no_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     method = FedSimCLR(**SHORT)  # type: ignore[arg-type]
-    found = count_costs(method, bound(make_task, method), IMAGES)
+    found = count_costs(method, bound(method), IMAGES)
     with monkeypatch.context() as patched:
         patched.setattr(layers, "suits_kept_patches", lambda *of_layer: True)
-        assert count_costs(method, bound(make_task, method), IMAGES) == found
+        assert count_costs(method, bound(method), IMAGES) == found
     monkeypatch.setattr(layers, "without_stride", lambda x, kernel, stride, padding: (x, stride))
-    assert count_costs(method, bound(make_task, method), IMAGES) == found
+    assert count_costs(method, bound(method), IMAGES) == found
 
 
 @pytest.mark.filterwarnings("ignore:TF32 acceleration")
 @pytest.mark.parametrize("method", METHODS, ids=NAMES)
 def test_zeros_in_the_place_of_operators_lie_in_memory_as_their_results_do(
-    make_task: MakeTask, monkeypatch: pytest.MonkeyPatch, method: FederatedMethod
+    monkeypatch: pytest.MonkeyPatch, method: FederatedMethod
 ) -> None:
     """Or the next layer copies them, and autograd keeps the copies too."""
-    found = count_costs(method, bound(make_task, method), IMAGES)
+    found = count_costs(method, bound(method), IMAGES)
     monkeypatch.setattr(op_trace, "_HEAVY", set())
     # Ordinary convolutions of few channels are what oneDNN cannot do (`methods.nn.convolution`).
     with torch.backends.mkldnn.flags(enabled=False):
-        real = count_costs(method, bound(make_task, method), IMAGES)
+        real = count_costs(method, bound(method), IMAGES)
     assert (found.maps, found.flops) == (real.maps, real.flops)
 
 
-def test_what_is_streamed_within_a_round_is_refused(make_task: MakeTask) -> None:
+def test_what_is_streamed_within_a_round_is_refused() -> None:
     method = FSL(**SHORT)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="streamed"):
-        count_costs(method, bound(make_task, method), IMAGES)
+        count_costs(method, bound(method), IMAGES)
 
 
 def test_counts_that_follow_no_polynomial_are_refused() -> None:

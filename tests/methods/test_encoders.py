@@ -15,7 +15,7 @@ from fedrepro.methods.encoders.resnet import ResNet
 from fedrepro.methods.encoders.vgg import VGG
 from fedrepro.methods.nn.layers import is_buffer
 from fedrepro.methods.state import State, concatenate
-from tests.methods.conftest import AsState
+from tests.methods.conftest import as_state
 from tests.whole_torchvision import ensure_torchvision
 
 
@@ -75,7 +75,7 @@ def test_cnn_refuses_images_that_its_convolutions_use_up() -> None:
 
 
 @pytest.mark.parametrize(("name", "depth"), [("resnet18", 18), ("resnet50", 50)])
-def test_resnet_equals_torchvision_in_evaluation(as_state: AsState, name: str, depth: int) -> None:
+def test_resnet_equals_torchvision_in_evaluation(name: str, depth: int) -> None:
     module = torchvision_resnet(name).eval()
     encoder = ResNet(depth=depth, version="v1.5")
     x = torch.rand(2, 3, 64, 64)
@@ -84,7 +84,7 @@ def test_resnet_equals_torchvision_in_evaluation(as_state: AsState, name: str, d
         torch.testing.assert_close(out[0], module(x), atol=1e-4, rtol=1e-4)
 
 
-def test_resnet_equals_torchvision_in_training_statistics_included(as_state: AsState) -> None:
+def test_resnet_equals_torchvision_in_training_statistics_included() -> None:
     module = torchvision_resnet("resnet18").train()
     state = as_state(module)
     x = torch.rand(4, 3, 64, 64)
@@ -96,9 +96,7 @@ def test_resnet_equals_torchvision_in_training_statistics_included(as_state: AsS
 
 
 @pytest.mark.parametrize(("name", "depth"), [("resnet18", 18), ("resnet34", 34), ("resnet50", 50)])
-def test_resnet_has_torchvisions_tensors_and_shapes(
-    as_state: AsState, name: str, depth: int
-) -> None:
+def test_resnet_has_torchvisions_tensors_and_shapes(name: str, depth: int) -> None:
     mine, theirs = fresh(0, ResNet(depth=depth), 3, 32), as_state(torchvision_resnet(name))
     assert {n: v.shape for n, v in mine.items()} == {n: v.shape for n, v in theirs.items()}
 
@@ -167,7 +165,7 @@ def convolutions(name: str) -> nn.Module:
     return holder
 
 
-def test_vgg16_equals_torchvisions_convolutions_in_evaluation(as_state: AsState) -> None:
+def test_vgg16_equals_torchvisions_convolutions_in_evaluation() -> None:
     module = convolutions("vgg16_bn").eval()
     x = torch.rand(2, 3, 64, 64)
     with torch.no_grad():
@@ -178,7 +176,7 @@ def test_vgg16_equals_torchvisions_convolutions_in_evaluation(as_state: AsState)
 
 
 @pytest.mark.parametrize(("name", "depth"), [("vgg11_bn", 11), ("vgg16_bn", 16), ("vgg19_bn", 19)])
-def test_tensors_and_shapes_are_torchvisions(as_state: AsState, name: str, depth: int) -> None:
+def test_tensors_and_shapes_are_torchvisions(name: str, depth: int) -> None:
     with torch.device("meta"):
         theirs = as_state(torchvision_vgg(name))
         mine = VGG(depth, classifier="imagenet").build(3, 224).new(torch.Generator())

@@ -16,7 +16,7 @@ from fedrepro.methods.objectives.moco import MoCo, MoCoLearner, info_nce
 from fedrepro.methods.privacy.instahide import instahide
 from fedrepro.methods.state import State, clone, take
 from fedrepro.methods.training.local_loss import Batch
-from tests.methods.conftest import MakeTask, one_round
+from tests.methods.conftest import make_task, one_round
 
 OPTIONS: dict[str, Any] = {
     "rounds": 3,
@@ -69,7 +69,7 @@ def fusion_step(
 @pytest.mark.parametrize("matching", [False, True])
 @pytest.mark.parametrize("has_remote", [False, True])
 def test_the_loss_is_equation_12_client_by_client(
-    make_task: MakeTask, local_negatives: bool, matching: bool, has_remote: bool
+    local_negatives: bool, matching: bool, has_remote: bool
 ) -> None:
     task = with_objective(make_task((10, 10)))
     method = fcl(
@@ -113,7 +113,7 @@ def test_the_loss_is_equation_12_client_by_client(
         )
 
 
-def test_no_gradient_reaches_the_momentum_encoder_or_a_bank(make_task: MakeTask) -> None:
+def test_no_gradient_reaches_the_momentum_encoder_or_a_bank() -> None:
     task = with_objective(make_task((10, 10)))
     remote = [Remote(unit(torch.randn(5, 4)), torch.arange(5)) for _ in range(2)]
     work, _, state, memory, batch = fusion_step(task, fcl(local_negatives=True), remote)
@@ -131,7 +131,7 @@ def test_no_gradient_reaches_the_momentum_encoder_or_a_bank(make_task: MakeTask)
 # What is sent
 
 
-def test_remote_features_are_everybody_elses_of_the_last_round(make_task: MakeTask) -> None:
+def test_remote_features_are_everybody_elses_of_the_last_round() -> None:
     task = with_objective(make_task((10, 4, 8)))
     method, clients = fcl(), torch.arange(3)
     memory = method.new_memory(task)
@@ -148,9 +148,7 @@ def test_remote_features_are_everybody_elses_of_the_last_round(make_task: MakeTa
         assert torch.equal(received[client], torch.cat(expected))
 
 
-def test_a_client_that_receives_nothing_contrasts_with_its_own_features(
-    make_task: MakeTask,
-) -> None:
+def test_a_client_that_receives_nothing_contrasts_with_its_own_features() -> None:
     """In the second round here only client 0 has uploaded anything, and it is not its own."""
     task = with_objective(make_task((8, 8)))
     method = fcl(neighbourhood_matching=False)
@@ -162,7 +160,7 @@ def test_a_client_that_receives_nothing_contrasts_with_its_own_features(
     assert bool(upload.log["false_negative_ratio"].isfinite().all())
 
 
-def test_features_of_absent_clients_stay_on_the_server(make_task: MakeTask) -> None:
+def test_features_of_absent_clients_stay_on_the_server() -> None:
     task = with_objective(make_task((8, 8, 8)))
     method = fcl()
     memory = method.new_memory(task)
@@ -175,9 +173,7 @@ def test_features_of_absent_clients_stay_on_the_server(make_task: MakeTask) -> N
     assert all_but(server.banks, 2).shape == (12, 4)
 
 
-def test_uploaded_features_are_those_of_encrypted_views_by_the_momentum_encoder(
-    make_task: MakeTask,
-) -> None:
+def test_uploaded_features_are_those_of_encrypted_views_by_the_momentum_encoder() -> None:
     task = with_objective(make_task((8, 8)))
     method = fcl(batch_size=8)
     remote: list[Remote] = []
@@ -197,7 +193,7 @@ def test_uploaded_features_are_those_of_encrypted_views_by_the_momentum_encoder(
         torch.testing.assert_close(work.uploads[client], expected)
 
 
-def test_both_encoders_are_averaged_by_numbers_of_images(make_task: MakeTask) -> None:
+def test_both_encoders_are_averaged_by_numbers_of_images() -> None:
     task = with_objective(make_task((10, 5)))
     method, clients = fcl(), torch.arange(2)
     server = method.start(task, 0)
@@ -209,7 +205,7 @@ def test_both_encoders_are_averaged_by_numbers_of_images(make_task: MakeTask) ->
     assert not torch.equal(after.query[name], after.key[name])
 
 
-def test_the_bytes_of_features_are_counted_apart(make_task: MakeTask) -> None:
+def test_the_bytes_of_features_are_counted_apart() -> None:
     task = with_objective(make_task((8, 8, 8)))
     outcome = loop.run(fcl(), task)
     each = (6 * 4) * 4 + 8  # six features of four floats, and their number
@@ -222,7 +218,7 @@ def test_the_bytes_of_features_are_counted_apart(make_task: MakeTask) -> None:
 # Clients' state, ablations, measurement
 
 
-def test_the_bank_stays_with_its_client_between_rounds(make_task: MakeTask) -> None:
+def test_the_bank_stays_with_its_client_between_rounds() -> None:
     task = with_objective(make_task((8, 8, 8)))
     method = fcl()
     memory = method.new_memory(task)
@@ -235,7 +231,7 @@ def test_the_bank_stays_with_its_client_between_rounds(make_task: MakeTask) -> N
     assert not torch.equal(memory.bank["queue.features"][1], first["queue.features"][1])
 
 
-def test_without_fusion_and_matching_a_lone_client_trains_moco(make_task: MakeTask) -> None:
+def test_without_fusion_and_matching_a_lone_client_trains_moco() -> None:
     task = with_objective(make_task((9,)))
     method = fcl(rounds=1, local_epochs=3, feature_fusion=False, neighbourhood_matching=False)
     learner = method.learner(task)
@@ -257,7 +253,7 @@ def test_without_fusion_and_matching_a_lone_client_trains_moco(make_task: MakeTa
         torch.testing.assert_close(found[name], value.detach(), rtol=1e-4, atol=1e-5, msg=name)
 
 
-def test_labels_change_nothing_but_the_measurement(make_task: MakeTask) -> None:
+def test_labels_change_nothing_but_the_measurement() -> None:
     task = with_objective(make_task((10, 10)))
     train = task.federation.train
     for labels in (torch.zeros(20, dtype=torch.int64), None):
@@ -279,14 +275,10 @@ def by_class(task: Task, images: int) -> Task:
 
 
 @pytest.mark.parametrize(
-    ("options", "last"),
-    [
-        ({"feature_fusion": False}, 1.0),
-        ({"local_negatives": False}, 0.0),
-    ],
+    ("options", "last"), [({"feature_fusion": False}, 1.0), ({"local_negatives": False}, 0.0)]
 )
 def test_the_measured_ratio_of_disjoint_classes_is_the_closed_form(
-    make_task: MakeTask, options: dict[str, Any], last: float
+    options: dict[str, Any], last: float
 ) -> None:
     """m = 1: alone every negative is false; with remote negatives alone none is."""
     outcome = loop.run(fcl(**options), by_class(make_task((8, 8, 8, 8)), 8))
@@ -298,9 +290,7 @@ def test_the_measured_ratio_of_disjoint_classes_is_the_closed_form(
     assert measured[-1] == expected[-1] == last
 
 
-def test_with_full_banks_the_measured_ratio_comes_to_one_over_m_and_clients(
-    make_task: MakeTask,
-) -> None:
+def test_with_full_banks_the_measured_ratio_comes_to_one_over_m_and_clients() -> None:
     task = by_class(make_task((8, 8, 8, 8)), 8)
     outcome = loop.run(fcl(local_negatives=True), task)
     assert outcome.metrics["expected_false_negative_ratio"].values[-1] == pytest.approx(1 / 4)

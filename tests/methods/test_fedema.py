@@ -28,7 +28,7 @@ from fedrepro.methods.objectives.crossed_kl import CrossedKL, CrossedKLLearner
 from fedrepro.methods.objectives.past_negatives import KNOWN
 from fedrepro.methods.registry import find
 from fedrepro.methods.state import State, repeat, take
-from tests.methods.conftest import MakeTask, one_round
+from tests.methods.conftest import make_task, one_round
 
 TWO = torch.tensor([0, 1])
 
@@ -64,7 +64,7 @@ def test_mixing_takes_each_clients_share_of_its_own_model() -> None:
     assert found["encoder.norm.running_mean"].flatten().tolist() == [25.0, 100.0]
 
 
-def test_fedema_scales_each_client_by_its_first_divergence(make_task: MakeTask) -> None:
+def test_fedema_scales_each_client_by_its_first_divergence() -> None:
     method, task = FedEMA(autoscaler_tau=0.5), make_task((4, 4))
     memory = method.new_memory(task)
     received, own = states()
@@ -82,7 +82,7 @@ def test_fedema_scales_each_client_by_its_first_divergence(make_task: MakeTask) 
     assert later["encoder.a.weight"][:, 0, 0].tolist() == pytest.approx([0.1 * 0.6, 18.0])
 
 
-def test_fedu_keeps_its_own_predictor_only_where_models_diverged(make_task: MakeTask) -> None:
+def test_fedu_keeps_its_own_predictor_only_where_models_diverged() -> None:
     received, own = states()
     method, task = FedU(divergence_threshold=5.0), make_task((4, 4))
     merged = method.merge(Round(task, 1, TWO), received, own, method.new_memory(task))
@@ -96,7 +96,7 @@ def test_fedu_keeps_its_own_predictor_only_where_models_diverged(make_task: Make
     [("norm", [5.0, 10.0]), ("layers", [3.5, 7.0]), ("convolutions", [3.0, 6.0])],
 )
 def test_the_first_scale_is_of_the_distance_that_is_asked_for(
-    make_task: MakeTask, distance: Any, expected: list[float]
+    distance: Any, expected: list[float]
 ) -> None:
     kernel = "encoder.a.weight"
     received, own = (
@@ -111,7 +111,7 @@ def test_the_first_scale_is_of_the_distance_that_is_asked_for(
 
 @pytest.mark.parametrize("method", [FedEMA(), FedU(divergence_threshold=0.0)], ids=["ema", "u"])
 def test_the_next_round_starts_from_the_mixture_of_received_and_kept(
-    make_task: MakeTask, method: KeepsLocalModel
+    method: KeepsLocalModel,
 ) -> None:
     method = replace(method, rounds=2, local_epochs=1, batch_size=5, optimizer="sgd")
     task = replace(
@@ -170,15 +170,15 @@ def test_centres_keep_more_of_their_own_the_more_labels_diverge() -> None:
     assert found.flatten().tolist() == [0.0, 2.0, 3.0]
 
 
-def rlc(make_task: MakeTask) -> tuple[FedRLC, Task, CrossedKLLearner]:
+def rlc() -> tuple[FedRLC, Task, CrossedKLLearner]:
     method = FedRLC(**OPTIONS)
     task = task_of(make_task((10, 7)), method)
     learner = method.learner(task)
     return method, task, learner
 
 
-def test_label_divergence_is_that_of_the_mean_of_two_views(make_task: MakeTask) -> None:
-    method, task, learner = rlc(make_task)
+def test_label_divergence_is_that_of_the_mean_of_two_views() -> None:
+    method, task, learner = rlc()
     received, own = (learner.new(torch.Generator().manual_seed(k)) for k in (0, 1))
     now = Round(task, 3, torch.tensor([1]))
     found = method.label_divergence(now, received, own)
@@ -196,8 +196,8 @@ def test_label_divergence_is_that_of_the_mean_of_two_views(make_task: MakeTask) 
     assert float(method.label_divergence(now, own, own)) == pytest.approx(0, abs=1e-6)
 
 
-def test_fedrlc_merges_networks_as_fedema_and_centres_by_divergence(make_task: MakeTask) -> None:
-    method, task, learner = rlc(make_task)
+def test_fedrlc_merges_networks_as_fedema_and_centres_by_divergence() -> None:
+    method, task, learner = rlc()
     received, own = (
         {k: v.repeat(2, *[1] * (v.dim() - 1)) for k, v in learner.new(g).items()}
         for g in (torch.Generator().manual_seed(0), torch.Generator().manual_seed(1))
@@ -216,7 +216,7 @@ def test_fedrlc_merges_networks_as_fedema_and_centres_by_divergence(make_task: M
         assert 0 < share < 1
 
 
-def test_without_a_clustering_loss_fedrlc_is_fedema(make_task: MakeTask) -> None:
+def test_without_a_clustering_loss_fedrlc_is_fedema() -> None:
     method, plain = FedRLC(**OPTIONS), FedEMA(**OPTIONS)
     task = make_task((10, 7))
     bare = CrossedKL(projector_widths=(6, 4), predictor_width=5, clustering_loss=False)
@@ -228,8 +228,8 @@ def test_without_a_clustering_loss_fedrlc_is_fedema(make_task: MakeTask) -> None
         assert torch.equal(ours[name], value)
 
 
-def test_centres_begin_among_the_embedded_images(make_task: MakeTask) -> None:
-    _, task, learner = rlc(make_task)
+def test_centres_begin_among_the_embedded_images() -> None:
+    _, task, learner = rlc()
     fresh = learner.new(task.seeds.generator("weights", "model", 0, 0))
     state = with_initial_centres(task, learner, fresh)
     assert state[CENTRES].shape == fresh[CENTRES].shape
@@ -244,7 +244,7 @@ def test_centres_begin_among_the_embedded_images(make_task: MakeTask) -> None:
     assert float(divergence(q, q).sum()) == pytest.approx(0, abs=1e-6)
 
 
-def test_fedpnp_labels_by_what_the_client_had_after_its_last_round(make_task: MakeTask) -> None:
+def test_fedpnp_labels_by_what_the_client_had_after_its_last_round() -> None:
     method = FedPNP(**OPTIONS)
     task = task_of(make_task((10, 7)), method)
     memory = method.new_memory(task)

@@ -20,12 +20,12 @@ from fedrepro.methods.federated.personalized.fedpac import (
 )
 from fedrepro.methods.state import part
 from fedrepro.methods.training.local_loss import Batch
-from tests.methods.conftest import MakeTask, one_round
+from tests.methods.conftest import make_task, one_round
 
 METHOD = FedPAC(rounds=2, local_epochs=1, batch_size=5, learning_rate=0.01)
 
 
-def test_first_the_classifier_learns_and_then_the_encoder(make_task: MakeTask) -> None:
+def test_first_the_classifier_learns_and_then_the_encoder() -> None:
     task, clients = make_task(), torch.arange(3)
     server = METHOD.start(task, 0)
     down = METHOD.broadcast(Round(task, 0, clients), server)
@@ -41,7 +41,7 @@ def test_first_the_classifier_learns_and_then_the_encoder(make_task: MakeTask) -
         assert torch.equal(value, heads_only.per_client["classifier"][name])
 
 
-def test_alignment_is_the_mean_squared_distance_to_the_centroid(make_task: MakeTask) -> None:
+def test_alignment_is_the_mean_squared_distance_to_the_centroid() -> None:
     task = make_task()
     state, centroids = task.new_model("m"), torch.randn(3, 5)
     at = torch.arange(4).view(1, 4)
@@ -57,7 +57,7 @@ def test_alignment_is_the_mean_squared_distance_to_the_centroid(make_task: MakeT
     torch.testing.assert_close(early, found[0])
 
 
-def test_global_centroids_are_means_over_all_images_of_a_class(make_task: MakeTask) -> None:
+def test_global_centroids_are_means_over_all_images_of_a_class() -> None:
     task, clients = make_task(sizes=(4, 9, 7)), torch.arange(3)
     server = METHOD.start(task, 0)
     _, up, after = one_round(METHOD, Round(task, 0, clients), server)
@@ -72,7 +72,7 @@ def test_global_centroids_are_means_over_all_images_of_a_class(make_task: MakeTa
         torch.testing.assert_close(after.centroids[c], h[train.labels == c].mean(0))
 
 
-def test_every_client_gets_a_mixture_of_all_classifiers(make_task: MakeTask) -> None:
+def test_every_client_gets_a_mixture_of_all_classifiers() -> None:
     task, clients = make_task(), torch.arange(3)
     server = METHOD.start(task, 0)
     _, up, after = one_round(METHOD, Round(task, 0, clients), server)
@@ -83,7 +83,7 @@ def test_every_client_gets_a_mixture_of_all_classifiers(make_task: MakeTask) -> 
     assert set(after.heads) == set(part(task.new_model("m"), "head"))
 
 
-def test_the_global_model_has_the_classifiers_averaged_by_size(make_task: MakeTask) -> None:
+def test_the_global_model_has_the_classifiers_averaged_by_size() -> None:
     task = make_task(sizes=(4, 9, 7))
     server = METHOD.start(task, 0)
     heads = {name: torch.randn_like(value) for name, value in server.heads.items()}

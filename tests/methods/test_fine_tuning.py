@@ -27,7 +27,7 @@ from fedrepro.methods.protocols.linear_probe import LinearProbe
 from fedrepro.methods.protocols.personalized_head import PersonalizedHead
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
-from tests.methods.conftest import MakeTask, Pixels, subject_of
+from tests.methods.conftest import Pixels, make_task, subject_of
 
 
 def noisy(n: int, seed: int) -> ImageSet:
@@ -54,9 +54,7 @@ def test_the_linear_probe_finds_what_logistic_regression_finds(subject: Subject)
     assert found == pytest.approx(expected, abs=0.02)
 
 
-def test_the_linear_probe_does_not_depend_on_the_scale_of_representations(
-    subject: Subject,
-) -> None:
+def test_the_linear_probe_does_not_depend_on_the_scale_of_representations(subject: Subject) -> None:
     probe = LinearProbe(epochs=5)
     scaled = replace(subject, weights={"encoder.scale": torch.full((1, 1), 50.0)})
     one, other = (probe.measure(s).metrics["accuracy"].read("final") for s in (subject, scaled))
@@ -160,9 +158,7 @@ def test_training_equals_torch_nn_with_two_rates_and_steps(corner_subject: Subje
     assert found.counts["labels"] == 30
 
 
-def test_the_encoder_is_trained_too_and_the_given_weights_stay(
-    corner_subject: Subject,
-) -> None:
+def test_the_encoder_is_trained_too_and_the_given_weights_stay(corner_subject: Subject) -> None:
     before = {name: value.clone() for name, value in corner_subject.weights.items()}
     options = {"optimizer": "sgd", "epochs": 60, "batch_size": 16, "label_share": 1.0}
     tuned = FineTuning(**options, learning_rate=0.3)  # type: ignore[arg-type]
@@ -209,7 +205,7 @@ def untrained(task: Task) -> State:
     return weights
 
 
-def test_from_an_untrained_encoder_it_is_fedavg(make_task: MakeTask) -> None:
+def test_from_an_untrained_encoder_it_is_fedavg() -> None:
     task = make_task((12, 9, 12))
     expected = loop.run(FedAvg(**OPTIONS), task)  # type: ignore[arg-type]
     protocol = FederatedFineTuning(**OPTIONS)  # type: ignore[arg-type]
@@ -218,7 +214,7 @@ def test_from_an_untrained_encoder_it_is_fedavg(make_task: MakeTask) -> None:
     assert found.metrics["accuracy"].rounds == (3,)
 
 
-def test_clients_augment_where_the_protocol_is_asked_to(make_task: MakeTask) -> None:
+def test_clients_augment_where_the_protocol_is_asked_to() -> None:
     task = replace(make_task((12, 9, 12), (60, 60, 60)), augmentation=Augmentation(crop_padding=2))
     found = []
     for augments in (False, True):
@@ -232,7 +228,7 @@ def test_clients_augment_where_the_protocol_is_asked_to(make_task: MakeTask) -> 
     assert found[0] != found[1]
 
 
-def test_clients_learn_from_their_labelled_images_alone(make_task: MakeTask) -> None:
+def test_clients_learn_from_their_labelled_images_alone() -> None:
     task = make_task((30, 30))
     few = with_labelled_share(task.federation, 0.2, Seeds(0))
     labels = task.federation.train.labels
@@ -259,7 +255,7 @@ def test_clients_learn_from_their_labelled_images_alone(make_task: MakeTask) -> 
     assert accuracies[0] == accuracies[1]
 
 
-def test_federated_fine_tuning_needs_labels(make_task: MakeTask) -> None:
+def test_federated_fine_tuning_needs_labels() -> None:
     task = make_task()
     blind = replace(task.federation, train=ImageSet(task.federation.train.images))
     with pytest.raises(ValueError, match="needs labels"):

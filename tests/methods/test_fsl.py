@@ -14,15 +14,10 @@ from fedrepro.methods.federated.split.fsl import FSL, Split, Wire
 from fedrepro.methods.nn.classifier import Classifier, dense_head
 from fedrepro.methods.nn.modular import two_modules
 from fedrepro.methods.training.local_loss import Batch
-from tests.methods.conftest import MakeTask, one_round
+from tests.methods.conftest import make_task, one_round
 
 METHOD = FSL(
-    rounds=2,
-    local_epochs=2,
-    batch_size=4,
-    learning_rate=0.05,
-    optimizer="sgd",
-    form="splitfed-v2",
+    rounds=2, local_epochs=2, batch_size=4, learning_rate=0.05, optimizer="sgd", form="splitfed-v2"
 )
 LOCAL = replace(METHOD, form="local-loss", auxiliary_widths=(5,))
 
@@ -33,7 +28,7 @@ def split(task: Task) -> Task:
     return replace(task, model=model)
 
 
-def test_gradients_are_those_of_end_to_end_training(make_task: MakeTask) -> None:
+def test_gradients_are_those_of_end_to_end_training() -> None:
     task, wire = split(make_task()), Wire()
     start = task.new_model("model")
     batch = Batch((0,), torch.arange(6).view(1, 6), torch.arange(6).view(1, 6), 0)
@@ -54,7 +49,7 @@ def test_gradients_are_those_of_end_to_end_training(make_task: MakeTask) -> None
     assert (wire.up, wire.down) == (6 * 4 * 9 * 4 + 6 * 8, 6 * 4 * 9 * 4)
 
 
-def test_bytes_of_smashed_data_and_gradients_are_counted(make_task: MakeTask) -> None:
+def test_bytes_of_smashed_data_and_gradients_are_counted() -> None:
     outcome = run(METHOD, split(make_task(sizes=(10, 6, 9))))
     passes = 25 * 2 * 2  # images, epochs, rounds
     assert outcome.counts["uploaded_bytes.smashed data"] == passes * (4 * 9 * 4 + 8)
@@ -63,7 +58,7 @@ def test_bytes_of_smashed_data_and_gradients_are_counted(make_task: MakeTask) ->
     assert outcome.counts["uploaded_bytes"] == total
 
 
-def test_one_client_trains_as_the_whole_network_would(make_task: MakeTask) -> None:
+def test_one_client_trains_as_the_whole_network_would() -> None:
     from fedrepro.methods.federated.supervised.fedavg import FedAvg
 
     task = split(make_task(sizes=(10,)))
@@ -73,9 +68,7 @@ def test_one_client_trains_as_the_whole_network_would(make_task: MakeTask) -> No
         assert ours.metrics[name].values == pytest.approx(theirs.metrics[name].values)
 
 
-def test_the_server_goes_from_client_to_client_and_clients_are_averaged(
-    make_task: MakeTask,
-) -> None:
+def test_the_server_goes_from_client_to_client_and_clients_are_averaged() -> None:
     task, clients = split(make_task(sizes=(8, 12))), torch.arange(2)
     server = METHOD.start(task, 0)
     down = METHOD.broadcast(Round(task, 0, clients), server)
@@ -89,7 +82,7 @@ def test_the_server_goes_from_client_to_client_and_clients_are_averaged(
         assert torch.equal(after[name], value)
 
 
-def test_local_losses_train_both_halves_apart_and_average_them(make_task: MakeTask) -> None:
+def test_local_losses_train_both_halves_apart_and_average_them() -> None:
     """One round of two clients, whole data a step, against two plain SGDs for each client."""
     method = replace(LOCAL, rounds=1, batch_size=12)
     task, clients = split(make_task(sizes=(8, 12))), torch.arange(2)
@@ -125,7 +118,7 @@ def test_local_losses_train_both_halves_apart_and_average_them(make_task: MakeTa
     assert {name.split(".")[0] for name in moved} == {"encoder", "head", "auxiliary"}
 
 
-def test_no_gradient_returns_to_clients_that_have_a_loss_of_their_own(make_task: MakeTask) -> None:
+def test_no_gradient_returns_to_clients_that_have_a_loss_of_their_own() -> None:
     outcome = run(LOCAL, split(make_task(sizes=(10, 6, 9))))
     passes = 25 * 2 * 2  # images, epochs, rounds
     assert outcome.counts["uploaded_bytes.smashed data"] == passes * (4 * 9 * 4 + 8)
@@ -135,7 +128,7 @@ def test_no_gradient_returns_to_clients_that_have_a_loss_of_their_own(make_task:
     assert outcome.counts["uploaded_bytes.weights"] == 3 * 2 * weights * 4
 
 
-def test_clients_with_a_loss_of_their_own_do_not_see_the_servers_half(make_task: MakeTask) -> None:
+def test_clients_with_a_loss_of_their_own_do_not_see_the_servers_half() -> None:
     task, clients = split(make_task()), torch.arange(3)
     server = LOCAL.start(task, 0)
     other = {k: v + (k.startswith(("head", "encoder.layer"))) for k, v in server.items()}
@@ -152,6 +145,6 @@ def test_clients_with_a_loss_of_their_own_do_not_see_the_servers_half(make_task:
     assert LOCAL.global_model(task, server).keys() == task.new_model("model").keys()
 
 
-def test_a_network_in_one_piece_cannot_be_split(make_task: MakeTask) -> None:
+def test_a_network_in_one_piece_cannot_be_split() -> None:
     with pytest.raises(ValueError, match="two modules"):
         METHOD.start(make_task(), 0)

@@ -143,6 +143,15 @@ def test_unlike_clients_stay_apart_where_that_is_asked_for_or_padding_is_not_exa
         assert all(batch.share is None for batch in work.batches)
 
 
+def test_batches_that_are_too_small_are_left_out() -> None:
+    work = Distances()
+    work.smallest_batch = 2
+    options = replace(OPTIMIZERS["sgd"], epochs=1, batch_size=3)
+    trained = train([1, 4], options, Grouping(1), work)
+    assert trained.client_state["steps"].tolist() == [0, 1]
+    assert trained.loss.isnan().tolist() == [True, False]
+
+
 SIZES = st.lists(st.integers(0, 9), min_size=1, max_size=8)
 
 

@@ -1,5 +1,7 @@
 """Every layer against torch.nn: one model and several, values and gradients."""
 
+from collections.abc import Callable
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -129,27 +131,18 @@ def test_the_library_is_not_asked_for_strides_that_it_cannot_be_trusted_with(
 
 
 @pytest.mark.parametrize("padding", [0, 1])
-def test_convolution_gradients_equal_finite_differences(padding: int) -> None:
-    double = {"dtype": torch.float64, "requires_grad": True}
+@pytest.mark.parametrize(
+    ("convolve", "models"),
+    [(convolution.stacked_conv2d, (2,)), (convolution.kept_patches_conv2d, ())],
+)
+def test_gradients_of_convolutions_equal_finite_differences(
+    convolve: Callable[..., Tensor], models: tuple[int, ...], padding: int
+) -> None:
     x, weight, bias = (
-        torch.randn(*shape, **double)  # type: ignore[arg-type]
-        for shape in [(2, 2, 2, 5, 4), (2, 3, 2, 3, 3), (2, 3)]
-    )
-    assert torch.autograd.gradcheck(
-        lambda *t: convolution.stacked_conv2d(*t, 2, padding), (x, weight, bias)
-    )
-
-
-@pytest.mark.parametrize("padding", [0, 1])
-def test_gradients_of_a_convolution_on_kept_patches_equal_finite_differences(padding: int) -> None:
-    double = {"dtype": torch.float64, "requires_grad": True}
-    x, weight, bias = (
-        torch.randn(*shape, **double)  # type: ignore[arg-type]
+        torch.randn(*models, *shape, dtype=torch.float64, requires_grad=True)
         for shape in [(2, 2, 5, 4), (3, 2, 3, 3), (3,)]
     )
-    assert torch.autograd.gradcheck(
-        lambda *t: convolution.kept_patches_conv2d(*t, 2, padding), (x, weight, bias)
-    )
+    assert torch.autograd.gradcheck(lambda *t: convolve(*t, 2, padding), (x, weight, bias))
 
 
 def test_patches_are_kept_where_few_pixels_meet_many_weights() -> None:

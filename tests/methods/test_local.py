@@ -14,7 +14,7 @@ from fedrepro.methods.state import State, concatenate, part, repeat, take
 from fedrepro.methods.training.evaluate import client_losses, features, probabilities
 from fedrepro.methods.training.local import train_clients
 from fedrepro.methods.training.local_loss import LocalOptions
-from tests.methods.conftest import MakeTask
+from tests.methods.conftest import make_task
 
 OPTIONS: dict[str, Any] = {
     "epochs": 3, "batch_size": 4, "learning_rate": 0.01, "optimizer": "adam", "t": 2,
@@ -75,7 +75,7 @@ def plain_training(
 
 @pytest.mark.parametrize("encoder_epochs", [0, 1, None])
 def test_trained_models_share_no_memory_with_the_pool_nor_with_each_other(
-    make_task: MakeTask, encoder_epochs: int | None
+    encoder_epochs: int | None,
 ) -> None:
     task = make_task(sizes=(4, 4))
     pool = new_pool(task)
@@ -95,7 +95,7 @@ def test_trained_models_share_no_memory_with_the_pool_nor_with_each_other(
     [(None, range(3)), (3, range(3)), (1, range(1)), (0, range(0)), (range(2, 3), range(2, 3))],
 )
 def test_batched_training_equals_plain_torch(
-    make_task: MakeTask, optimizer: str, encoder_epochs: int | range | None, those: range
+    optimizer: str, encoder_epochs: int | range | None, those: range
 ) -> None:
     task = make_task(sizes=(10, 10, 7))
     pool, choice = new_pool(task, 2), torch.tensor([1, 0, 1])
@@ -125,9 +125,7 @@ class Counting(Layer):
         return self.encoder(state, x, training)
 
 
-def test_a_frozen_encoder_is_unchanged_and_sees_every_image_once(
-    make_task: MakeTask,
-) -> None:
+def test_a_frozen_encoder_is_unchanged_and_sees_every_image_once() -> None:
     task = make_task(sizes=(10, 7, 10))
     pool, choice = new_pool(task, 2), torch.tensor([1, 1, 0])
     counting = task.model.encoder = Counting(task.model.encoder)
@@ -138,9 +136,7 @@ def test_a_frozen_encoder_is_unchanged_and_sees_every_image_once(
     assert not torch.equal(trained["head.0.weight"], pool["head.0.weight"][choice])
 
 
-def test_losses_of_a_pool_with_one_encoder_encode_every_image_once(
-    make_task: MakeTask,
-) -> None:
+def test_losses_of_a_pool_with_one_encoder_encode_every_image_once() -> None:
     task = make_task(sizes=(10, 7, 10))
     pool = new_pool(task, 4)
     pool.update(repeat(part(new_pool(task), ENCODER), 4))
@@ -150,9 +146,7 @@ def test_losses_of_a_pool_with_one_encoder_encode_every_image_once(
 
 
 @pytest.mark.parametrize("shared_encoder", [False, True])
-def test_losses_are_mean_cross_entropies_of_each_client_and_model(
-    make_task: MakeTask, shared_encoder: bool
-) -> None:
+def test_losses_are_mean_cross_entropies_of_each_client_and_model(shared_encoder: bool) -> None:
     task = make_task(sizes=(10, 7, 4))
     pool, clients = new_pool(task, 3), torch.tensor([2, 0])
     if shared_encoder:
@@ -168,7 +162,7 @@ def test_losses_are_mean_cross_entropies_of_each_client_and_model(
             assert losses[i, n] == pytest.approx(float(-right.log().mean().detach()), rel=1e-5)
 
 
-def test_probabilities_are_those_of_each_clients_own_model(make_task: MakeTask) -> None:
+def test_probabilities_are_those_of_each_clients_own_model() -> None:
     task = make_task(test_sizes=(3, 8, 5))
     pool, choice, portion = new_pool(task, 2), torch.tensor([1, 0, 1]), task.federation.test
     found = probabilities(task.model, pool, choice, portion, task.federation.test_of)
@@ -188,9 +182,7 @@ def with_batch_norm() -> Classifier:
     return Classifier(encoder, 3, dense_head(3, (), 3))
 
 
-def test_running_statistics_follow_torch_and_stop_when_the_encoder_is_frozen(
-    make_task: MakeTask,
-) -> None:
+def test_running_statistics_follow_torch_and_stop_when_the_encoder_is_frozen() -> None:
     task, model = make_task(sizes=(10, 10)), with_batch_norm()
     pool = model.new(torch.Generator().manual_seed(1))
     module = nn.BatchNorm2d(3)
@@ -218,7 +210,7 @@ def test_running_statistics_follow_torch_and_stop_when_the_encoder_is_frozen(
         assert torch.equal(one_epoch[f"encoder.norm.{kind}"], frozen[f"encoder.norm.{kind}"])
 
 
-def test_a_frozen_encoder_uses_running_statistics(make_task: MakeTask) -> None:
+def test_a_frozen_encoder_uses_running_statistics() -> None:
     task, model = make_task(sizes=(10,)), with_batch_norm()
     pool, one = model.new(torch.Generator().manual_seed(1)), torch.zeros(1).long()
     train_set, own = task.federation.train, task.federation.train_of[0]

@@ -14,7 +14,7 @@ from fedrepro.methods.federated.supervised.fedavg import FedAvg
 from fedrepro.methods.metrics import Evaluation
 from fedrepro.methods.outcome import DivergedError
 from fedrepro.methods.state import State
-from tests.methods.conftest import MakeTask
+from tests.methods.conftest import make_task
 
 
 @dataclass
@@ -69,7 +69,7 @@ class Counting(FederatedMethod):
         return {"server": server}
 
 
-def test_rounds_bytes_logs_and_metrics_are_recorded(make_task: MakeTask) -> None:
+def test_rounds_bytes_logs_and_metrics_are_recorded() -> None:
     calls: list[tuple[int, int]] = []
     outcome = run(Counting(rounds=3), make_task(), lambda *done: calls.append(done))
     assert calls == [(1, 3), (2, 3), (3, 3)]
@@ -86,7 +86,7 @@ def test_rounds_bytes_logs_and_metrics_are_recorded(make_task: MakeTask) -> None
     assert outcome.arrays["client_visits"].tolist() == [[1] * 3, [2] * 3, [3] * 3]
 
 
-def test_restarts_clear_history_and_memory_and_count_what_was_wasted(make_task: MakeTask) -> None:
+def test_restarts_clear_history_and_memory_and_count_what_was_wasted() -> None:
     calls: list[int] = []
     method = Counting(rounds=3, failures=2, fails_in=1)
     outcome = run(method, make_task(), lambda done, total: calls.append(done))
@@ -99,7 +99,7 @@ def test_restarts_clear_history_and_memory_and_count_what_was_wasted(make_task: 
     assert outcome.counts["downloaded_bytes"] == 3 * 3 * 4
 
 
-def test_absent_clients_leave_gaps(make_task: MakeTask) -> None:
+def test_absent_clients_leave_gaps() -> None:
     task = make_task(sizes=[4] * 10)
     outcome = run(Counting(rounds=4, participation=0.3), task)
     choice, loss = outcome.arrays["choice"], outcome.arrays["loss"]
@@ -114,7 +114,7 @@ def test_absent_clients_leave_gaps(make_task: MakeTask) -> None:
 
 @pytest.mark.parametrize(("every", "rounds"), [(1, (1, 2, 3, 4, 5)), (2, (2, 4, 5)), (0, (5,))])
 def test_evaluations_follow_evaluate_every_and_never_miss_the_last(
-    make_task: MakeTask, every: int, rounds: tuple[int, ...]
+    every: int, rounds: tuple[int, ...]
 ) -> None:
     outcome = run(Counting(rounds=5), make_task(), evaluate_every=every)
     assert outcome.metrics["server"].rounds == rounds
@@ -122,13 +122,13 @@ def test_evaluations_follow_evaluate_every_and_never_miss_the_last(
     assert len(outcome.arrays["choice"]) == 5
 
 
-def test_weights_that_are_no_longer_finite_end_the_run(make_task: MakeTask) -> None:
+def test_weights_that_are_no_longer_finite_end_the_run() -> None:
     with pytest.raises(DivergedError) as caught:
         run(Counting(rounds=5, diverges_in=2), make_task())
     assert caught.value.round == 3
 
 
-def test_a_real_method_with_an_absurd_step_diverges(make_task: MakeTask) -> None:
+def test_a_real_method_with_an_absurd_step_diverges() -> None:
     with pytest.raises(DivergedError):
         run(FedAvg(rounds=5, learning_rate=1e30, optimizer="sgd"), make_task())
 
@@ -176,9 +176,7 @@ class HandsOn(FedAvg):
         (HandsOn, "round 2: encoder.head.0.bias is not finite"),
     ],
 )
-def test_what_is_evaluated_or_stored_is_finite(
-    make_task: MakeTask, method: type[FedAvg], told: str
-) -> None:
+def test_what_is_evaluated_or_stored_is_finite(method: type[FedAvg], told: str) -> None:
     with pytest.raises(DivergedError, match=f"^diverged at {told}$"):
         run(method(rounds=2), make_task())
 
@@ -205,7 +203,7 @@ class Looking(FedAvg):
         return watched
 
 
-def test_no_label_of_a_test_image_is_within_reach_of_a_method(make_task: MakeTask) -> None:
+def test_no_label_of_a_test_image_is_within_reach_of_a_method() -> None:
     outcome, plain = run(Looking(rounds=2), make_task()), run(FedAvg(rounds=2), make_task())
     steps = {"prepare", "start", "new_memory", "participants", "broadcast", "local_update"}
     steps |= {"aggregate", "failed", "finish", "evaluate", "predicted", "personal_models"}
@@ -232,13 +230,13 @@ class OtherTest(FedAvg):
     ],
 )
 def test_a_method_neither_scores_itself_nor_chooses_its_test(
-    make_task: MakeTask, method: type[FedAvg], told: str
+    method: type[FedAvg], told: str
 ) -> None:
     with pytest.raises(ValueError, match=told):
         run(method(rounds=1), make_task())
 
 
-def test_facts_of_the_federation_and_slow_metrics_at_the_end(make_task: MakeTask) -> None:
+def test_facts_of_the_federation_and_slow_metrics_at_the_end() -> None:
     task = make_task(sizes=(10, 4, 7))
     shared = (*task.federation.train_of[:2], torch.tensor([0, 1, 20]))
     task = replace(task, federation=replace(task.federation, train_of=shared))

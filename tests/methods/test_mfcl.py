@@ -16,7 +16,7 @@ from fedrepro.methods.nn.mfcl_modules import mirrored
 from fedrepro.methods.nn.modular import plain_layers, two_modules, with_module_of
 from fedrepro.methods.outcome import DivergedError
 from fedrepro.methods.state import n_bytes, part
-from tests.methods.conftest import MakeTask, one_round
+from tests.methods.conftest import make_task, one_round
 
 AUGMENTATION = Augmentation((0.5, 1.0), jitter_probability=0, grey_probability=0)
 SHORT = MFCL(
@@ -38,7 +38,7 @@ def modular(task: Task, method: MFCL) -> Task:
     return replace(task, model=model, augmentation=AUGMENTATION)
 
 
-def test_traffic_is_what_algorithm_1_sends(make_task: MakeTask) -> None:
+def test_traffic_is_what_algorithm_1_sends() -> None:
     task = modular(make_task(sizes=(10, 6, 9)), SHORT)
     outcome = run(SHORT, task)
     server = SHORT.start(task, 0)
@@ -51,7 +51,7 @@ def test_traffic_is_what_algorithm_1_sends(make_task: MakeTask) -> None:
 
 
 @pytest.mark.parametrize("norm", ["batch", "twin"])
-def test_who_pools_changes_the_traffic_alone(make_task: MakeTask, norm: str) -> None:
+def test_who_pools_changes_the_traffic_alone(norm: str) -> None:
     found = {}
     for sent in ("pooled", "unpooled"):
         method = replace(SHORT, sent=sent, client_norm=norm)  # type: ignore[arg-type]
@@ -63,9 +63,7 @@ def test_who_pools_changes_the_traffic_alone(make_task: MakeTask, norm: str) -> 
         assert torch.equal(value, unpooled.encoder[name])
 
 
-def test_table_18s_variance_reaches_the_module_its_decoder_and_its_representations(
-    make_task: MakeTask,
-) -> None:
+def test_table_18s_variance_reaches_the_module_its_decoder_and_its_representations() -> None:
     found = {}
     for variance in ("pooled", "averaged"):
         method = replace(SHORT, twin_variance=variance)  # type: ignore[arg-type]
@@ -83,7 +81,7 @@ def test_table_18s_variance_reaches_the_module_its_decoder_and_its_representatio
     assert not torch.allclose(found["pooled"], found["averaged"])
 
 
-def test_the_servers_share_nothing(make_task: MakeTask) -> None:
+def test_the_servers_share_nothing() -> None:
     task = modular(make_task(), SHORT)
     server, clients = SHORT.start(task, 0), torch.arange(3)
     assert not set(server.first) & set(server.second)
@@ -98,7 +96,7 @@ def test_the_servers_share_nothing(make_task: MakeTask) -> None:
     assert any(not torch.equal(done.second[k], v) for k, v in after.second.items())
 
 
-def test_masks_change_nothing_but_what_the_server_sees(make_task: MakeTask) -> None:
+def test_masks_change_nothing_but_what_the_server_sees() -> None:
     task = modular(make_task(sizes=(10, 6, 9)), SHORT)
     hidden = replace(SHORT, secure_aggregation=True)
     open_server, masked_server = SHORT.start(task, 0), hidden.start(task, 0)
@@ -115,7 +113,7 @@ def test_masks_change_nothing_but_what_the_server_sees(make_task: MakeTask) -> N
         torch.testing.assert_close(masked_server.first[name], value, rtol=1e-6, atol=1e-7)
 
 
-def test_lost_clients_send_no_representations(make_task: MakeTask) -> None:
+def test_lost_clients_send_no_representations() -> None:
     task = make_task(sizes=(4,) * 10)
     for dropout, left in ((0.0, 10), (0.2, 8), (0.6, 4), (0.99, 1)):
         method = replace(SHORT, client_dropout=dropout)
@@ -123,7 +121,7 @@ def test_lost_clients_send_no_representations(make_task: MakeTask) -> None:
         assert len(method.participants(task, 2)) == left
 
 
-def test_datamix_changes_what_is_sent_and_not_how_much(make_task: MakeTask) -> None:
+def test_datamix_changes_what_is_sent_and_not_how_much() -> None:
     task, clients = modular(make_task(), SHORT), torch.arange(3)
     server = SHORT.start(task, 0)
     sent = [
@@ -140,7 +138,7 @@ def test_datamix_changes_what_is_sent_and_not_how_much(make_task: MakeTask) -> N
     assert not torch.allclose(plain.read(some, first), mixed.read(some, first))
 
 
-def test_a_second_server_that_diverges_is_a_failed_trial(make_task: MakeTask) -> None:
+def test_a_second_server_that_diverges_is_a_failed_trial() -> None:
     method = replace(SHORT, server_learning_rate=1e30, server_optimizer="sgd")
     with pytest.raises(DivergedError, match="round 3"):
         run(method, modular(make_task(sizes=(10, 6, 9)), method))
@@ -158,9 +156,7 @@ def test_rebuilding_loss_is_binary_cross_entropy_with_the_halved_views() -> None
     assert float(rebuilding_loss(both, state, x)) == pytest.approx(float(expected), rel=1e-5)
 
 
-def test_modules_that_clients_trained_last_are_saved_where_they_are_wanted(
-    make_task: MakeTask,
-) -> None:
+def test_modules_that_clients_trained_last_are_saved_where_they_are_wanted() -> None:
     method = replace(SHORT, client_models=True)
     outcome = run(method, modular(make_task(sizes=(10, 6, 9)), method))
     plain = run(SHORT, modular(make_task(sizes=(10, 6, 9)), SHORT))
@@ -178,7 +174,7 @@ def test_modules_that_clients_trained_last_are_saved_where_they_are_wanted(
             with_module_of(state, client)
 
 
-def test_impossible_options_are_refused(make_task: MakeTask) -> None:
+def test_impossible_options_are_refused() -> None:
     with pytest.raises(ValueError, match="client_dropout = 1"):
         MFCL(client_dropout=1.0)
     with pytest.raises(ValueError, match="at least 1"):

@@ -183,8 +183,7 @@ def test_the_decoder_returns_images_of_half_the_side(cut: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "layer",
-    [Convolution(2, 3, 7, 2, 3), Convolution(2, 3, 4, 2, 1, True), Pooling(3, 2, 1)],
+    "layer", [Convolution(2, 3, 7, 2, 3), Convolution(2, 3, 4, 2, 1, True), Pooling(3, 2, 1)]
 )
 def test_sides_are_torchs(layer: Convolution | Pooling) -> None:
     network = Autoencoder((layer,), ())

@@ -18,7 +18,7 @@ from fedrepro.methods.objectives.rotation import rotations
 from fedrepro.methods.objectives.smog import GROUPS, moved, similarities
 from fedrepro.methods.objectives.swav import PROTOTYPES, swapped_prediction
 from fedrepro.methods.state import State, clone, take
-from tests.methods.conftest import MakeLearner
+from tests.methods.conftest import small_learner
 from tests.whole_torchvision import ensure_torchvision
 
 
@@ -92,16 +92,14 @@ def test_a_queue_of_many_models_fills_for_each_of_them_alone() -> None:
 # The learner
 
 
-def test_without_a_filled_queue_there_is_nothing_to_contrast(small_learner: MakeLearner) -> None:
+def test_without_a_filled_queue_there_is_nothing_to_contrast() -> None:
     learner, state, views = small_learner("moco", queue_size=10)
     memory = learner.memory(state)
     assert learner.loss(state, memory, views, None).item() == pytest.approx(0.0, abs=1e-12)
     assert learner.loss(state, memory, views, None).item() > 0.1
 
 
-def test_keys_are_contrasted_with_earlier_batches_and_then_queued(
-    small_learner: MakeLearner,
-) -> None:
+def test_keys_are_contrasted_with_earlier_batches_and_then_queued() -> None:
     options = {"queue_size": 10, "projector_widths": (8, 4), "temperature": 0.3}
     learner, state, views = small_learner("moco", **options)
     _, other, earlier = small_learner("moco", seed=1, **options)
@@ -122,7 +120,7 @@ def test_keys_are_contrasted_with_earlier_batches_and_then_queued(
     torch.testing.assert_close(memory["queue.features"][0], queued)
 
 
-def test_keys_receive_no_gradient_and_queries_do(small_learner: MakeLearner) -> None:
+def test_keys_receive_no_gradient_and_queries_do() -> None:
     learner, state, views = small_learner("moco", queue_size=10)
     memory = learner.memory(state)
     learner.loss(state, memory, views, None)
@@ -135,7 +133,7 @@ def test_keys_receive_no_gradient_and_queries_do(small_learner: MakeLearner) -> 
     assert all(value.grad is None for value in memory.values() if value.requires_grad)
 
 
-def test_the_copy_moves_by_the_momentum_and_the_queue_stays(small_learner: MakeLearner) -> None:
+def test_the_copy_moves_by_the_momentum_and_the_queue_stays() -> None:
     learner, state, views = small_learner("moco", target_momentum=0.9, queue_size=5)
     memory = learner.memory(state)
     learner.loss(state, memory, views, None)
@@ -196,7 +194,7 @@ def test_groups_assignments_and_logits_are_lightlys() -> None:
     )
 
 
-def test_the_loss_equals_a_plain_loop_over_its_definition(small_learner: MakeLearner) -> None:
+def test_the_loss_equals_a_plain_loop_over_its_definition() -> None:
     learner, state, views = small_learner("smog", n_groups=4, temperature=0.3, group_momentum=0.5)
     memory = learner.memory(state)
     groups, kept = state[GROUPS][0].clone(), clone(state)
@@ -225,9 +223,7 @@ def test_the_loss_equals_a_plain_loop_over_its_definition(small_learner: MakeLea
     torch.testing.assert_close(state[GROUPS][0], after.detach())
 
 
-def test_the_copy_receives_no_gradient_and_the_trained_weights_do(
-    small_learner: MakeLearner,
-) -> None:
+def test_the_copy_receives_no_gradient_and_the_trained_weights_do() -> None:
     learner, state, views = small_learner("smog", n_groups=4)
     memory = learner.memory(state)
     for tensors in (state, memory):
@@ -241,7 +237,7 @@ def test_the_copy_receives_no_gradient_and_the_trained_weights_do(
     assert not state[GROUPS].requires_grad
 
 
-def test_the_copy_moves_by_the_momentum(small_learner: MakeLearner) -> None:
+def test_the_copy_moves_by_the_momentum() -> None:
     learner, state, _ = small_learner("smog", target_momentum=0.9)
     memory = learner.memory(state)
     before = clone(memory)
@@ -267,7 +263,7 @@ def test_the_swapped_prediction_equals_a_plain_loop_over_equation_2() -> None:
         assert losses[model].item() == pytest.approx(total / 5, abs=1e-9)
 
 
-def test_the_loss_equals_that_of_lightly_of_swav(small_learner: MakeLearner) -> None:
+def test_the_loss_equals_that_of_lightly_of_swav() -> None:
     ensure_torchvision()
     loss = pytest.importorskip("lightly.loss")
     learner, state, views = small_learner("swav", prototypes=4)
@@ -277,7 +273,7 @@ def test_the_loss_equals_that_of_lightly_of_swav(small_learner: MakeLearner) -> 
     torch.testing.assert_close(ours, loss.SwaVLoss()(scores, []), atol=1e-6, rtol=1e-6)
 
 
-def test_queued_features_share_the_prototypes_with_the_batch(small_learner: MakeLearner) -> None:
+def test_queued_features_share_the_prototypes_with_the_batch() -> None:
     options = {"prototypes": 4, "queue_size": 9, "normalised_layers": 0}
     learner, state, views = small_learner("swav", **options)
     earlier = small_learner("swav", seed=1)[2]
@@ -298,7 +294,7 @@ def test_queued_features_share_the_prototypes_with_the_batch(small_learner: Make
     assert memory["queue0.filled"].tolist() == [9]
 
 
-def test_prototypes_are_brought_to_length_one_and_trained(small_learner: MakeLearner) -> None:
+def test_prototypes_are_brought_to_length_one_and_trained() -> None:
     learner, state, views = small_learner("swav", prototypes=4)
     state[PROTOTYPES] = (state[PROTOTYPES] * 3).requires_grad_()
     learner.loss(state, {}, views, None).sum().backward()
@@ -319,7 +315,7 @@ def test_rotations_are_numpys_quarter_turns_with_their_number() -> None:
         assert sorted(turns[model].tolist()) == [0] * 3 + [1] * 3 + [2] * 3 + [3] * 3
 
 
-def test_the_loss_equals_a_plain_loop_over_the_four_turns(small_learner: MakeLearner) -> None:
+def test_the_loss_equals_a_plain_loop_over_the_four_turns() -> None:
     learner, state, views = small_learner("rotation", models=2)
     losses = learner.loss(state, {}, views[:1], None)
     for model in range(2):

@@ -18,6 +18,7 @@ from fedrepro.methods.federated.self_supervised.featarc import (
     Groups,
     feature_agreement,
 )
+from fedrepro.methods.federated.self_supervised.fedsimclr import FedSimCLR
 from fedrepro.methods.federated.self_supervised.orchestra import FederatedOrchestra
 from fedrepro.methods.objectives._memory import unit
 from fedrepro.methods.objectives.orchestra import CENTROIDS, QUEUE, Orchestra, cluster_loss, turned
@@ -25,7 +26,7 @@ from fedrepro.methods.objectives.simclr import SimCLR
 from fedrepro.methods.state import n_bytes, part, take
 from fedrepro.methods.training.client_views import ClientViews
 from fedrepro.methods.training.local_loss import Batch
-from tests.methods.conftest import MakeTask, one_round
+from tests.methods.conftest import make_task, one_round
 
 OPTIONS = Orchestra(n_global_clusters=6, projector_width=4, memory_size=8)
 METHOD = FederatedOrchestra(
@@ -58,7 +59,7 @@ def test_images_are_turned_by_their_place() -> None:
         assert int(turns[1, i]) == i % 4
 
 
-def test_target_follows_slowly_and_its_projections_are_queued(make_task: MakeTask) -> None:
+def test_target_follows_slowly_and_its_projections_are_queued() -> None:
     task = make_task()
     learner = OPTIONS.build(task.model.encoder, task.model.dim, 3)
     state = learner.new(torch.Generator().manual_seed(0))
@@ -74,7 +75,7 @@ def test_target_follows_slowly_and_its_projections_are_queued(make_task: MakeTas
     assert torch.equal(memory[CENTROIDS], target[CENTROIDS])
 
 
-def test_only_centroids_travel_beside_the_weights(make_task: MakeTask) -> None:
+def test_only_centroids_travel_beside_the_weights() -> None:
     task = prepared(make_task(sizes=(10, 7, 9)))
     outcome = run(METHOD, task)
     weights = n_bytes(METHOD.start(task, 0).weights)
@@ -83,7 +84,7 @@ def test_only_centroids_travel_beside_the_weights(make_task: MakeTask) -> None:
     assert bool(torch.isfinite(torch.tensor(outcome.arrays["loss"])).all())
 
 
-def test_global_centroids_come_from_the_clients(make_task: MakeTask) -> None:
+def test_global_centroids_come_from_the_clients() -> None:
     task, clients = prepared(make_task()), torch.arange(3)
     server = METHOD.start(task, 0)
     _, _, after = one_round(METHOD, Round(task, 0, clients), server)
@@ -106,7 +107,7 @@ def test_agreement_is_the_mean_cosine() -> None:
     assert float(feature_agreement(a, b)) == pytest.approx(0.5)
 
 
-def test_loss_loses_lambda_times_the_agreement(make_task: MakeTask) -> None:
+def test_loss_loses_lambda_times_the_agreement() -> None:
     task = prepared_of_featarc(make_task())
     state = FEATARC_METHOD.learner(task).new(torch.Generator().manual_seed(0))
     received = part(FEATARC_METHOD.learner(task).new(torch.Generator().manual_seed(1)), "encoder")
@@ -123,7 +124,7 @@ def test_loss_loses_lambda_times_the_agreement(make_task: MakeTask) -> None:
     torch.testing.assert_close((losses[0] - losses[1])[0], expected)
 
 
-def test_a_client_takes_the_model_that_sees_as_its_own_does(make_task: MakeTask) -> None:
+def test_a_client_takes_the_model_that_sees_as_its_own_does() -> None:
     task = prepared_of_featarc(make_task())
     models = FEATARC_METHOD.start(task, 0).models
     now = Round(task, 0, torch.arange(3))
@@ -134,7 +135,7 @@ def test_a_client_takes_the_model_that_sees_as_its_own_does(make_task: MakeTask)
     assert FEATARC_METHOD.chosen(now, models, memory).tolist() == [1, 0, 0]
 
 
-def test_models_are_averaged_over_those_who_took_them(make_task: MakeTask) -> None:
+def test_models_are_averaged_over_those_who_took_them() -> None:
     task = prepared_of_featarc(make_task(sizes=(5, 10, 15)))
     server = FEATARC_METHOD.start(task, 0)
     sent = {k: torch.randn(3, *v.shape[1:]) for k, v in server.models.items()}
@@ -151,7 +152,16 @@ def test_models_are_averaged_over_those_who_took_them(make_task: MakeTask) -> No
     assert torch.equal(encoder["encoder.conv0.weight"], server.models["encoder.conv0.weight"][1:])
 
 
-def test_it_trains_and_sends_every_model(make_task: MakeTask) -> None:
+def test_one_model_without_alignment_is_fedsimclr() -> None:
+    task = prepared_of_featarc(make_task())
+    plain = FedSimCLR(rounds=2, local_epochs=1, batch_size=5, learning_rate=0.01)
+    ours = replace(FEATARC_METHOD, n_models=1, alignment_weight=0.0)
+    theirs, found = run(plain, task).encoder, run(ours, task).encoder
+    for name, value in theirs.items():
+        torch.testing.assert_close(found[name], value, rtol=1e-4, atol=1e-6)
+
+
+def test_it_trains_and_sends_every_model() -> None:
     outcome = run(FEATARC_METHOD, prepared_of_featarc(make_task()))
     assert outcome.arrays["choice"].shape == (2, 3)
     assert outcome.counts["downloaded_bytes"] > 1.9 * outcome.counts["uploaded_bytes"]

@@ -20,9 +20,9 @@ from fedrepro.methods.data.partitions.dirichlet import Dirichlet
 from fedrepro.methods.data.partitions.dirichlet_samples import DirichletSamples
 from fedrepro.methods.data.partitions.iid import IID
 from fedrepro.methods.data.partitions.quantity import Quantity
-from fedrepro.methods.federated.base import Task
 from fedrepro.methods.federated.supervised.fedavg import FedAvg
 from fedrepro.methods.seeds import Seeds
+from tests.methods.conftest import make_task
 
 
 def portion(per_class: int, n_classes: int = 10, seed: int = 0) -> ImageSet:
@@ -391,8 +391,8 @@ def test_more_classes_or_images_than_there_are_is_an_error() -> None:
         deal_samples(Quantity(classes=2, samples=500))
 
 
-def test_novel_clients_never_take_part(make_task: object) -> None:
-    task: Task = make_task(sizes=(4,) * 6)  # type: ignore[operator]
+def test_novel_clients_never_take_part() -> None:
+    task = make_task(sizes=(4,) * 6)
     federation = task.federation
     object.__setattr__(federation, "novel", 2)
     everyone = FedAvg(participation=1.0).participants(task, 0)

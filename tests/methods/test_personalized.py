@@ -19,7 +19,7 @@ from fedrepro.methods.nn.layers import is_buffer
 from fedrepro.methods.registry import find, names
 from fedrepro.methods.state import State, part, repeat, take
 from fedrepro.methods.training.local_loss import Batch
-from tests.methods.conftest import MakeTask, one_round
+from tests.methods.conftest import make_task, one_round
 
 OPTIONS: dict[str, Any] = {
     "rounds": 2,
@@ -57,7 +57,7 @@ def trained(m: FedAvg | Personalized, task: Task) -> tuple[State, Memory]:
 
 
 @pytest.mark.parametrize("name", PERSONALIZED)
-def test_both_groups_are_measured_after_the_last_round(make_task: MakeTask, name: str) -> None:
+def test_both_groups_are_measured_after_the_last_round(name: str) -> None:
     outcome = loop.run(method(name), with_novel(make_task((8, 8, 8, 8, 8)), 2))
     accuracy = torch.from_numpy(outcome.arrays["client_accuracy"])
     assert accuracy.shape == (1, 5)
@@ -71,9 +71,7 @@ def test_both_groups_are_measured_after_the_last_round(make_task: MakeTask, name
 
 
 @pytest.mark.parametrize("name", PERSONALIZED)
-def test_novel_clients_data_are_not_touched_before_personalisation(
-    make_task: MakeTask, name: str
-) -> None:
+def test_novel_clients_data_are_not_touched_before_personalisation(name: str) -> None:
     """Whatever novel clients hold, training ends with the same bits everywhere."""
     task = with_novel(make_task((8, 8, 8, 8, 8)), 2)
     held = torch.cat(task.federation.train_of[3:])
@@ -96,7 +94,7 @@ def test_novel_clients_data_are_not_touched_before_personalisation(
 
 
 @pytest.mark.parametrize("name", ["fedper", "fedrep", "fedbabu", "lg-fedavg"])
-def test_what_is_private_is_never_sent(make_task: MakeTask, name: str) -> None:
+def test_what_is_private_is_never_sent(name: str) -> None:
     task, m = make_task((8, 8)), method(name)
     sent = HEAD if name == "lg-fedavg" else ENCODER
     server, memory, clients = m.start(task, 0), m.new_memory(task), torch.arange(2)
@@ -107,7 +105,7 @@ def test_what_is_private_is_never_sent(make_task: MakeTask, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["fedper", "fedrep", "lg-fedavg"])
-def test_private_weights_outlive_a_round(make_task: MakeTask, name: str) -> None:
+def test_private_weights_outlive_a_round(name: str) -> None:
     """The second round starts from the kept part of the first one and the new shared part."""
     task, m = make_task((8, 8)), method(name)
     server, memory, clients = m.start(task, 0), m.new_memory(task), torch.arange(2)
@@ -123,7 +121,7 @@ def test_private_weights_outlive_a_round(make_task: MakeTask, name: str) -> None
         assert not torch.equal(value[0], value[1])
 
 
-def test_heads_are_adapted_as_torch_trains_them_one_by_one(make_task: MakeTask) -> None:
+def test_heads_are_adapted_as_torch_trains_them_one_by_one() -> None:
     task, m = make_task((8, 6)), method("fedavg-ft", rounds=0)
     server, memory = m.start(task, 0), m.new_memory(task)
     m.finish(task, server, memory)
@@ -150,7 +148,7 @@ def test_heads_are_adapted_as_torch_trains_them_one_by_one(make_task: MakeTask) 
 # What is each one's own
 
 
-def test_fedavg_ft_trains_as_fedavg_does(make_task: MakeTask) -> None:
+def test_fedavg_ft_trains_as_fedavg_does() -> None:
     task = make_task((8, 6, 8))
     plain = {k: v for k, v in OPTIONS.items() if not k.startswith("personal")}
     server, _ = trained(method("fedavg-ft"), task)
@@ -158,7 +156,7 @@ def test_fedavg_ft_trains_as_fedavg_does(make_task: MakeTask) -> None:
     assert all(torch.equal(value, expected[key]) for key, value in server.items())
 
 
-def test_fedper_trains_its_head_together_with_the_encoder(make_task: MakeTask) -> None:
+def test_fedper_trains_its_head_together_with_the_encoder() -> None:
     task = make_task((8,))
     server, memory = trained(method("fedper", rounds=1), task)
     expected, _ = trained(method("fedavg-ft", rounds=1), task)
@@ -166,9 +164,7 @@ def test_fedper_trains_its_head_together_with_the_encoder(make_task: MakeTask) -
     assert all(torch.equal(server[k], v) for k, v in part(expected, ENCODER).items())
 
 
-def test_fedreps_head_steps_leave_the_body_untouched_and_the_other_way_round(
-    make_task: MakeTask,
-) -> None:
+def test_fedreps_head_steps_leave_the_body_untouched_and_the_other_way_round() -> None:
     task = make_task((8, 8))
     for body_epochs, moves, stays in ((0, HEAD, ENCODER), (3, ENCODER, HEAD)):
         m = method("fedrep", body_epochs=body_epochs)
@@ -179,9 +175,7 @@ def test_fedreps_head_steps_leave_the_body_untouched_and_the_other_way_round(
         assert all(not torch.equal(value, start[key]) for key, value in part(state, moves).items())
 
 
-def test_fedrep_trains_the_head_first_and_the_body_under_the_trained_head(
-    make_task: MakeTask,
-) -> None:
+def test_fedrep_trains_the_head_first_and_the_body_under_the_trained_head() -> None:
     """By hand, with a single batch an epoch: two steps of the head, then one of the body."""
     task, m = make_task((8,)), method("fedrep", batch_size=8)
     start, own = m.start(task, 0), task.federation.train_of[0]
@@ -202,7 +196,7 @@ def test_fedrep_trains_the_head_first_and_the_body_under_the_trained_head(
         torch.testing.assert_close(value, by_hand[key])
 
 
-def test_fedbabus_head_does_not_move_before_personalisation(make_task: MakeTask) -> None:
+def test_fedbabus_head_does_not_move_before_personalisation() -> None:
     task, m = make_task((8, 8)), method("fedbabu")
     first = m.start(task, 0)
     server, memory = trained(m, task)
@@ -217,7 +211,7 @@ def test_fedbabus_head_does_not_move_before_personalisation(make_task: MakeTask)
     assert not torch.equal(memory.adapted["head.0.weight"][:1], first["head.0.weight"])
 
 
-def test_lg_fedavg_averages_heads_and_adapts_whole_models(make_task: MakeTask) -> None:
+def test_lg_fedavg_averages_heads_and_adapts_whole_models() -> None:
     task, m = with_novel(make_task((8, 8, 8)), 1), method("lg-fedavg")
     first = m.start(task, 0)
     server, memory = trained(m, task)
@@ -238,9 +232,7 @@ def test_the_meta_step_by_hand_on_a_quadratic() -> None:
     assert w.grad.item() == pytest.approx(2.8)  # second order would give 2.8 * (1 - 0.1)
 
 
-def test_perfedavg_steps_along_the_second_halfs_gradient_after_a_step_on_the_first(
-    make_task: MakeTask,
-) -> None:
+def test_perfedavg_steps_along_the_second_halfs_gradient_after_a_step_on_the_first() -> None:
     task = make_task((8, 8))
     m = PerFedAvg(**{**OPTIONS, "step_size": 0.3})
     start = repeat(m.start(task, 0), 2)
@@ -268,7 +260,7 @@ def test_perfedavg_steps_along_the_second_halfs_gradient_after_a_step_on_the_fir
             torch.testing.assert_close(ours[client], theirs[0])
 
 
-def test_local_training_exchanges_nothing_and_runs_its_epochs(make_task: MakeTask) -> None:
+def test_local_training_exchanges_nothing_and_runs_its_epochs() -> None:
     task, m = make_task((8, 8)), method("local-only", epochs=3, batch_size=8)
     counts = loop.run(m, task).counts
     assert counts["downloaded_bytes"] == counts["uploaded_bytes"] == 0
@@ -280,7 +272,7 @@ def test_local_training_exchanges_nothing_and_runs_its_epochs(make_task: MakeTas
     assert all(torch.equal(value, once.state[key]) for key, value in memory.adapted.items())
 
 
-def test_converged_training_goes_on_until_its_loss_stops_falling(make_task: MakeTask) -> None:
+def test_converged_training_goes_on_until_its_loss_stops_falling() -> None:
     task = make_task((8, 8))
     final = []
     for longest in (5, 200):

@@ -23,7 +23,7 @@ from fedrepro.methods.training.local_loss import Batch, LocalLoss, LocalOptions
 from fedrepro.methods.training.plain import train_client
 from fedrepro.methods.training.self_supervised import SelfSupervisedLoss
 from fedrepro.methods.training.steps import Grouping, train_steps
-from tests.methods.conftest import MakeTask
+from tests.methods.conftest import make_task
 
 T = 3
 
@@ -130,7 +130,7 @@ def assert_close(ours: Any, theirs: Any, rtol: float, atol: float) -> None:
 @pytest.mark.parametrize("sizes", [(10, 10, 10), (10, 3, 7, 4)], ids=["alike", "unlike"])
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 def test_stacked_supervised_steps_are_those_of_the_plain_loop(
-    make_task: MakeTask, options: LocalOptions, sizes: tuple[int, ...]
+    options: LocalOptions, sizes: tuple[int, ...]
 ) -> None:
     """To rounding in single precision: products of stacked weights add in another order."""
     task = make_task(sizes)
@@ -143,9 +143,7 @@ def test_stacked_supervised_steps_are_those_of_the_plain_loop(
 
 
 @pytest.mark.parametrize("sizes", [(10, 10, 10), (10, 3, 7, 4)], ids=["alike", "unlike"])
-def test_stacked_supervised_steps_see_the_views_of_the_plain_loop(
-    make_task: MakeTask, sizes: tuple[int, ...]
-) -> None:
+def test_stacked_supervised_steps_see_the_views_of_the_plain_loop(sizes: tuple[int, ...]) -> None:
     task, options = make_task(sizes), OPTIONS["sgd-momentum-decay"]
     start = repeat(task.new_model("model"), len(sizes))
 
@@ -165,7 +163,7 @@ def test_stacked_supervised_steps_see_the_views_of_the_plain_loop(
 @pytest.mark.parametrize("objective", OBJECTIVES, ids=["simclr", "byol", "moco"])
 @pytest.mark.parametrize("options", [OPTIONS["sgd-momentum-decay"], OPTIONS["lars"]])
 def test_stacked_self_supervised_steps_are_those_of_the_plain_loop(
-    make_task: MakeTask, options: LocalOptions, objective: Any
+    options: LocalOptions, objective: Any
 ) -> None:
     """Queues and target networks too.
 
@@ -185,7 +183,7 @@ def test_stacked_self_supervised_steps_are_those_of_the_plain_loop(
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 def test_stacked_steps_of_the_same_kernels_have_the_bits_of_the_plain_loop(
-    make_task: MakeTask, options: LocalOptions
+    options: LocalOptions,
 ) -> None:
     """Where every operator works number by number, and no batch is padded."""
     task = make_task((8, 4, 12, 8))
@@ -196,9 +194,7 @@ def test_stacked_steps_of_the_same_kernels_have_the_bits_of_the_plain_loop(
     assert found[1]["steps"].tolist() == [6, 3, 9, 6]
 
 
-def test_a_dropped_last_batch_is_no_step_and_a_client_below_one_batch_keeps_its_own(
-    make_task: MakeTask,
-) -> None:
+def test_a_dropped_last_batch_is_no_step_and_a_client_below_one_batch_keeps_its_own() -> None:
     """Batches of 4: of 8, 4, 11 and 3 images in two epochs 2, 1, 2 and 1 an epoch make steps."""
     task, options = make_task((8, 4, 11, 3)), LocalOptions(2, 4, 0.1, "sgd", drop_last=True)
     start, client_state = {"w": torch.zeros(4, 1)}, {"steps": torch.zeros(4)}
@@ -218,9 +214,7 @@ def test_a_dropped_last_batch_is_no_step_and_a_client_below_one_batch_keeps_its_
 
 
 @pytest.mark.parametrize("name", ["sgd-momentum-decay", "lars"])
-def test_a_client_that_shares_no_step_has_the_bits_of_the_plain_loop(
-    make_task: MakeTask, name: str
-) -> None:
+def test_a_client_that_shares_no_step_has_the_bits_of_the_plain_loop(name: str) -> None:
     """The same kernels: torch's SGD with momentum, LARS."""
     task, options = make_task((10, 3, 7)), OPTIONS[name]
     start = repeat(task.new_model("model"), 3)

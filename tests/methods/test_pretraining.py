@@ -10,7 +10,7 @@ from fedrepro.methods.data.federation import ImageSet
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.encoders.cnn import CNN
 from fedrepro.methods.outcome import DivergedError, Outcome
-from fedrepro.methods.registry import find, names
+from fedrepro.methods.registry import find
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
 from fedrepro.methods.training.pretraining import PretrainingOptions, batches, encode, pretrain
@@ -20,7 +20,7 @@ torch.set_num_threads(1)  # on tensors this small, threads wait for each other
 ENCODER = CNN(widths=(4, 8), dim=8, padding=1)
 AUGMENTATION = Augmentation(crop_scale=(0.5, 1.0), jitter_probability=0.0)
 OPTIONS = PretrainingOptions(epochs=2, batch_size=16)
-OBJECTIVES = names("objective")
+OBJECTIVES = ["simclr", "byol", "swav", "crossed-kl", "supervised"]
 
 
 def blobs(n: int = 40, classes: int = 4, seed: int = 0) -> ImageSet:

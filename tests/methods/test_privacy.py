@@ -37,11 +37,6 @@ def test_coefficients_are_shares_and_none_is_too_large(mixed: int) -> None:
     assert float(share.max()) <= LARGEST
 
 
-def test_two_coefficients_are_uniform_in_what_the_bound_leaves() -> None:
-    share = coefficients(4000, 2, stream())[:, 0].numpy()
-    assert kstest(share, "uniform", args=(1 - LARGEST, 2 * LARGEST - 1)).pvalue > 0.001
-
-
 def test_a_coefficients_distribution_is_that_of_a_bounded_uniform_simplex() -> None:
     """Independent: spacings of sorted uniform numbers, those with a large one rejected."""
     cuts = torch.rand(20000, 3, generator=stream(1)).sort(dim=1).values

@@ -1,7 +1,5 @@
 """What the probe finds of a network: independence of images, bytes, weights that are reached."""
 
-from collections.abc import Callable
-
 import pytest
 import torch
 from torch import Tensor
@@ -9,7 +7,6 @@ from torch import Tensor
 from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.encoders.cnn import CNN
 from fedrepro.methods.encoders.resnet import ResNet
-from fedrepro.methods.federated.base import Task
 from fedrepro.methods.nn.classifier import Classifier, dense_head
 from fedrepro.methods.nn.layers import (
     BatchNorm,
@@ -30,6 +27,7 @@ from fedrepro.methods.state import State, concatenate, repeat
 from fedrepro.methods.training import local
 from fedrepro.methods.training.local_loss import LocalOptions
 from fedrepro.methods.training.probing import image_bytes, is_batch_independent
+from tests.methods.conftest import make_task
 
 
 def network(*between: Layer) -> Classifier:
@@ -84,7 +82,7 @@ def test_whole_encoders(name: str, options: dict[str, str], alone: bool) -> None
     assert is_batch_independent(built, 3, 32, 32) is alone
 
 
-def test_bytes_of_an_image_are_what_autograd_really_keeps(make_task: Callable[..., Task]) -> None:
+def test_bytes_of_an_image_are_what_autograd_really_keeps() -> None:
     model = make_task().model
     state = {
         name: value.requires_grad_()

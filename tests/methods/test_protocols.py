@@ -151,9 +151,7 @@ def test_images_of_a_class_lie_together(mapped: Subject) -> None:
     assert (label[nearest] == label).mean() > 0.95
 
 
-def test_a_map_is_the_same_each_time_and_another_for_another_trial(
-    mapped: Subject,
-) -> None:
+def test_a_map_is_the_same_each_time_and_another_for_another_trial(mapped: Subject) -> None:
     first, again = (Embedding().measure(mapped).arrays["xy"] for _ in range(2))
     np.testing.assert_array_equal(first, again)
     other = Embedding(images=30).measure(replace(mapped, seeds=Seeds(1))).arrays["xy"]
@@ -271,9 +269,7 @@ def seen() -> Subject:
     return subject_of(Linear(), 1, 2, train, train, weights=weights, federation=federation)
 
 
-def test_the_share_is_that_of_the_class_of_which_a_client_has_few(
-    seen: Subject,
-) -> None:
+def test_the_share_is_that_of_the_class_of_which_a_client_has_few(seen: Subject) -> None:
     # Client 0 has one image of class 1, shown left; client 1 has fewer of class 0, shown right.
     shares = [
         Saliency(client=client).measure(seen).metrics["rare_share"].values[0] for client in (0, 1)

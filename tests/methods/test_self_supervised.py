@@ -26,7 +26,7 @@ from fedrepro.methods.objectives.swav import SwAV
 from fedrepro.methods.state import State, n_models
 from fedrepro.methods.training.local import train_clients
 from fedrepro.methods.training.local_loss import LocalOptions
-from tests.methods.conftest import MakeTask, one_round
+from tests.methods.conftest import make_task, one_round
 
 OPTIONS: dict[str, Any] = {"rounds": 2, "local_epochs": 2, "batch_size": 4, "learning_rate": 0.01}
 METHODS = [
@@ -55,7 +55,7 @@ def trained(method: SelfSupervised, task: Task) -> State:
 
 @pytest.mark.parametrize(("method", "objective"), METHODS)
 def test_the_loss_falls_and_is_logged_for_every_client(
-    make_task: MakeTask, method: SelfSupervised, objective: Any
+    method: SelfSupervised, objective: Any
 ) -> None:
     task = with_objective(make_task((12, 12, 12)), objective)
     task = replace(task, augmentation=Augmentation(crop_scale=(0.9, 1.0), flip_probability=0.0))
@@ -69,7 +69,7 @@ def test_the_loss_falls_and_is_logged_for_every_client(
     assert n_models(outcome.encoder) == 1
 
 
-def test_one_clients_round_is_the_objective_trained_by_hand(make_task: MakeTask) -> None:
+def test_one_clients_round_is_the_objective_trained_by_hand() -> None:
     method, objective = METHODS[0]
     task = with_objective(make_task((9,)), objective)
     learner = method.learner(task)
@@ -91,9 +91,7 @@ def test_one_clients_round_is_the_objective_trained_by_hand(make_task: MakeTask)
         torch.testing.assert_close(found[name], value.detach(), rtol=1e-5, atol=1e-6, msg=name)
 
 
-def test_a_kept_target_network_outlives_the_round_and_only_moves_with_its_client(
-    make_task: MakeTask,
-) -> None:
+def test_a_kept_target_network_outlives_the_round_and_only_moves_with_its_client() -> None:
     task = with_objective(make_task((8, 8, 8)), METHODS[1][1])
     method = FedBYOL(**{**OPTIONS, "rounds": 1}, keeps_target=True)
     memory = method.new_memory(task)
@@ -128,7 +126,7 @@ def pooled(task: Task) -> Task:
     return replace(task, federation=METHOD.prepare(task.federation))
 
 
-def test_the_queue_and_the_copy_go_on_from_round_to_round(make_task: MakeTask) -> None:
+def test_the_queue_and_the_copy_go_on_from_round_to_round() -> None:
     task, clients = pooled(make_task((8, 8))), torch.zeros(1, dtype=torch.int64)
     memory = METHOD.new_memory(task)
     server = METHOD.start(task, 0)
@@ -144,12 +142,6 @@ def test_the_queue_and_the_copy_go_on_from_round_to_round(make_task: MakeTask) -
     assert not torch.equal(seen[1][name], memory.models[name])
 
 
-def test_nothing_is_sent(make_task: MakeTask) -> None:
-    outcome = loop.run(METHOD, pooled(make_task()))
-    assert outcome.counts["uploaded_bytes"] == outcome.counts["downloaded_bytes"] == 0
-    assert outcome.arrays["loss"].shape == (3, 1)
-
-
 CENTRALIZED_METHOD = Centralized(rounds=2, local_epochs=2, batch_size=4, learning_rate=0.01)
 
 
@@ -157,7 +149,7 @@ def grouped(task: Task, *group: int) -> Task:
     return replace(task, federation=replace(task.federation, group=torch.tensor(group)))
 
 
-def test_one_pool_holds_the_images_of_all_clients(make_task: MakeTask) -> None:
+def test_one_pool_holds_the_images_of_all_clients() -> None:
     federation = grouped(make_task(sizes=(5, 3, 4)), 0, 1, 0).federation
     pooled = CENTRALIZED_METHOD.prepare(federation)
     assert pooled.n_clients == 1
@@ -165,9 +157,7 @@ def test_one_pool_holds_the_images_of_all_clients(make_task: MakeTask) -> None:
     assert pooled.test_of[0].tolist() == list(range(12))
 
 
-def test_pools_by_cluster_hold_their_groups_images_as_often_as_clients_do(
-    make_task: MakeTask,
-) -> None:
+def test_pools_by_cluster_hold_their_groups_images_as_often_as_clients_do() -> None:
     federation = grouped(make_task(sizes=(2, 3, 2)), 1, 4, 1).federation
     twice = torch.tensor([0, 6])
     federation = replace(federation, train_of=(*federation.train_of[:2], twice))
@@ -193,9 +183,7 @@ def plain(task: Task, federation: Federation, pool: int) -> State:
     return state
 
 
-def test_pools_are_trained_apart_and_evaluated_on_their_own_test_images(
-    make_task: MakeTask,
-) -> None:
+def test_pools_are_trained_apart_and_evaluated_on_their_own_test_images() -> None:
     task = grouped(make_task(sizes=(5, 3, 4, 4)), 0, 1, 0, 1)
     method = replace(CENTRALIZED_METHOD, by="cluster")
     pooled = method.prepare(task.federation)
@@ -209,7 +197,7 @@ def test_pools_are_trained_apart_and_evaluated_on_their_own_test_images(
     assert abs(outcome.metrics["accuracy"].read("final") - sum(accuracies) / 2) < 1e-9
 
 
-def test_nothing_is_exchanged_and_nothing_is_left_out(make_task: MakeTask) -> None:
+def test_nothing_is_exchanged_and_nothing_is_left_out() -> None:
     outcome = run(
         replace(CENTRALIZED_METHOD, participation=0.1, by="cluster"), grouped(make_task(), 0, 1, 2)
     )

@@ -12,12 +12,10 @@ from torch import Tensor, nn
 
 from fedrepro.methods import state as states
 from fedrepro.methods.data.federation import labelled
-from fedrepro.methods.encoders.cnn import CNN
 from fedrepro.methods.federated.client_memory import ClientMemory, ClientStates
-from fedrepro.methods.nn.classifier import Classifier, dense_head
+from fedrepro.methods.nn.classifier import dense_head
 from fedrepro.methods.seeds import Seeds
-from fedrepro.methods.state import State, part, repeat
-from fedrepro.methods.transfer import all_to
+from fedrepro.methods.state import State
 
 
 def pool(models: int, seed: int = 0) -> states.State:
@@ -110,11 +108,6 @@ def test_put_writes_models_where_they_are_asked_for(index: torch.Tensor | list[i
         np.testing.assert_array_equal(state[name].numpy(), value)
 
 
-def test_put_refuses_more_models_than_are_asked_for() -> None:
-    with pytest.raises((RuntimeError, IndexError)):
-        states.put(pool(3), [1], pool(2, seed=1))
-
-
 @pytest.mark.parametrize("index", [[2], [1, 2], [0, 2]])
 def test_put_refuses_models_that_there_are_not(index: list[int]) -> None:
     with pytest.raises((IndexError, RuntimeError)):
@@ -139,21 +132,6 @@ def test_a_number_depends_on_trial_and_names_and_on_nothing_else(
 def test_numbers_are_the_same_in_every_process_and_version() -> None:
     assert Seeds(0).number("weights") == 133441691874178746
     assert Seeds(1).number("batches", 3) == 6513698346353964663
-
-
-def test_streams_differ_between_trials_names_and_clients() -> None:
-    numbers = [
-        Seeds(trial).number("batches", client) for trial in range(20) for client in range(20)
-    ]
-    assert len(set(numbers)) == len(numbers)
-    assert Seeds(0).number("weights") != Seeds(0).number("batches")
-
-
-def test_a_stream_is_the_same_whatever_was_drawn_before() -> None:
-    expected = torch.rand(5, generator=Seeds(2).generator("views", 7))
-    torch.manual_seed(1)
-    torch.rand(3, generator=Seeds(2).generator("views", 8))
-    assert torch.equal(torch.rand(5, generator=Seeds(2).generator("views", 7)), expected)
 
 
 @dataclass
@@ -218,17 +196,6 @@ def test_the_same_stream_keeps_the_same_images_and_larger_shares_more_of_them() 
     assert set(few.tolist()) < set(labelled(own, labels, 0.5, stream()).tolist())
 
 
-def test_what_lies_there_is_given_back() -> None:
-    given = [torch.zeros(2), torch.ones(3, 1)]
-    assert all(a is b for a, b in zip(all_to(torch.device("cpu"), given), given, strict=True))
-    assert all_to(torch.device("cpu"), []) == []
-
-
-def small_classifier(widths: tuple[int, ...] = (7,)) -> Classifier:
-    encoder = CNN(widths=(4, 6), dim=5, padding=1)
-    return Classifier(encoder.build(1, 8), encoder.out_dim, dense_head(5, widths, 3))
-
-
 @pytest.mark.parametrize("widths", [(), (7,), (7, 6), (7, 6, 4)])
 def test_head_equals_a_torch_network_with_relu_between(widths: tuple[int, ...]) -> None:
     head = dense_head(5, widths, 3)
@@ -242,18 +209,3 @@ def test_head_equals_a_torch_network_with_relu_between(widths: tuple[int, ...]) 
         modules += [linear, nn.ReLU()]
     h = torch.randn(1, 4, 5)
     torch.testing.assert_close(head(state, h)[0], nn.Sequential(*modules[:-1])(h[0]))
-
-
-def test_every_tensor_belongs_to_the_encoder_or_to_the_head() -> None:
-    state = small_classifier().new(torch.Generator().manual_seed(0))
-    split = {**part(state, "encoder"), **part(state, "head")}
-    assert split.keys() == state.keys()
-
-
-def test_logits_are_the_head_of_the_features() -> None:
-    model = small_classifier()
-    state = repeat(model.new(torch.Generator().manual_seed(0)), 2)
-    x = torch.rand(2, 3, 1, 8, 8)
-    features = model.features(state, x)
-    assert features.shape == (2, 3, model.dim)
-    torch.testing.assert_close(model(state, x), model.logits(state, features))

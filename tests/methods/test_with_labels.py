@@ -20,7 +20,7 @@ from fedrepro.methods.federated.supervised.fedavg import FedAvg
 from fedrepro.methods.objectives.simclr import SimCLR
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, repeat
-from tests.methods.conftest import MakeTask
+from tests.methods.conftest import make_task
 
 MIRROR = Augmentation(
     crop_scale=(1.0, 1.0),
@@ -62,9 +62,7 @@ def mirrored(task: Task) -> Task:
 
 
 @pytest.mark.parametrize("name", sorted({*WITH_LABELS} - APART))
-def test_clients_train_on_views_as_on_images_that_were_changed_before(
-    make_task: MakeTask, name: str
-) -> None:
+def test_clients_train_on_views_as_on_images_that_were_changed_before(name: str) -> None:
     options: dict[str, Any] = {**OPTIONS, **ENCODED_ONCE.get(name, {})}
     # One cluster: which one a client chooses is measured on its images as they are.
     options |= {"n_clusters": 1} if name in ("ifca", "cpcfl") else {}
@@ -82,7 +80,7 @@ def test_clients_train_on_views_as_on_images_that_were_changed_before(
     assert moved > 1e-3
 
 
-def test_a_view_is_drawn_anew_in_every_round_and_epoch(make_task: MakeTask) -> None:
+def test_a_view_is_drawn_anew_in_every_round_and_epoch() -> None:
     task = replace(make_task(), augmentation=replace(MIRROR, flip_probability=0.5))
     seen: list[torch.Tensor] = []
     stacked = Augmentation.stacked_views
@@ -101,7 +99,7 @@ def test_a_view_is_drawn_anew_in_every_round_and_epoch(make_task: MakeTask) -> N
     assert len({float(views[0, :, 0, :, 0].sum()) for views in seen}) == 4
 
 
-def test_evaluation_and_personalisation_see_the_images_themselves(make_task: MakeTask) -> None:
+def test_evaluation_and_personalisation_see_the_images_themselves() -> None:
     task = replace(make_task(), augmentation=MIRROR)
     server = task.new_model("model")
     scores = [
@@ -117,7 +115,7 @@ def test_evaluation_and_personalisation_see_the_images_themselves(make_task: Mak
         assert torch.equal(value, adapted[1][name])
 
 
-def federation(make_task: MakeTask, novel: int = 1) -> tuple[Federation, Federation]:
+def federation(novel: int = 1) -> tuple[Federation, Federation]:
     """Three clients that train and a novel one, without and with 20 more images."""
     plain = replace(make_task((6, 6, 6, 6)).federation, novel=novel)
     stream = torch.Generator().manual_seed(9)
@@ -125,8 +123,8 @@ def federation(make_task: MakeTask, novel: int = 1) -> tuple[Federation, Federat
     return plain, plain.with_unlabeled(more, Seeds(0))
 
 
-def test_they_are_dealt_evenly_and_only_to_clients_that_train(make_task: MakeTask) -> None:
-    plain, more = federation(make_task)
+def test_they_are_dealt_evenly_and_only_to_clients_that_train() -> None:
+    plain, more = federation()
     assert [len(hand) for hand in more.unlabeled_of] == [7, 7, 6, 0]
     dealt = torch.cat(more.unlabeled_of).sort().values
     assert torch.equal(dealt, torch.arange(24, 44))
@@ -134,8 +132,8 @@ def test_they_are_dealt_evenly_and_only_to_clients_that_train(make_task: MakeTas
     assert all(map(torch.equal, more.train_of, plain.train_of))
 
 
-def test_whoever_needs_labels_sees_none_of_them(make_task: MakeTask) -> None:
-    plain, more = federation(make_task)
+def test_whoever_needs_labels_sees_none_of_them() -> None:
+    plain, more = federation()
     assert torch.equal(more.class_counts(), plain.class_counts())
     assert torch.equal(more.sizes(), plain.sizes())
     task = replace(make_task((6, 6, 6, 6)), federation=plain)
@@ -144,8 +142,8 @@ def test_whoever_needs_labels_sees_none_of_them(make_task: MakeTask) -> None:
     assert without.metrics == having.metrics
 
 
-def test_learning_without_labels_takes_both_kinds(make_task: MakeTask) -> None:
-    _, more = federation(make_task)
+def test_learning_without_labels_takes_both_kinds() -> None:
+    _, more = federation()
     pooled = PFLSSL().prepare(more)
     assert pooled.sizes().tolist() == [13, 13, 12, 6]
     assert pooled.n_training == 3
@@ -154,7 +152,7 @@ def test_learning_without_labels_takes_both_kinds(make_task: MakeTask) -> None:
         assert set(own.tolist()) == set(labelled.tolist()) | set(other.tolist())
 
 
-def test_training_uses_them(make_task: MakeTask) -> None:
+def test_training_uses_them() -> None:
     task = replace(
         make_task((6, 6, 6, 6)),
         objective=SimCLR(projector_widths=(6, 4)),
@@ -162,7 +160,7 @@ def test_training_uses_them(make_task: MakeTask) -> None:
     )
     method = PFLSSL(rounds=1, local_epochs=1, batch_size=4)
     updates = []
-    for held in federation(make_task):
+    for held in federation():
         own = replace(task, federation=method.prepare(held))
         server, clients = method.start(own, 0), torch.arange(3)
         download = method.broadcast(Round(own, 0, clients), server)

@@ -12,7 +12,6 @@ Unstated, and what is done here:
 - Size of a client's test set: 50. Every printed accuracy of 60 clients lies on the grid k/3000
   (15, 30 and 90 clients: k/750, k/1500, k/4500).
 - A number of clients that the groups do not divide: the first groups have one client more.
-
 Evidence: `tests/methods/test_partitions.py`.
 """
 

@@ -10,11 +10,8 @@ Blur has a window of a tenth of the side (Chen et al.): none below 20 pixels.
 Supervised training often moves images within a border instead of resizing crops (torchvision's
 `RandomCrop(side, padding)`): such a window comes first, and crops are taken of what it sees.
 
-Speed: `nox -s bench` compares with per-image transforms (docs/benchmarks.md). Images go through all
-operations in pieces that the caches hold: most time goes to memory, not to arithmetic.
-
-Evidence: `tests/methods/test_augment.py` holds every operation against torchvision image by image,
-and the drawn parameters against their distributions.
+Images go through all operations in pieces that the caches hold (docs/benchmarks.md).
+Evidence: `tests/methods/test_augment.py` (torchvision image by image; distributions).
 """
 
 from __future__ import annotations

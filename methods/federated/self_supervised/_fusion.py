@@ -22,7 +22,6 @@ from ...state import State
 from ...training.local_loss import Batch
 from ...training.self_supervised import SelfSupervisedLoss
 from ..base import Round
-from ..views import client_views
 from ._features import batchwise, choose, padded
 from ._self_supervised import SelfSupervised
 
@@ -34,14 +33,9 @@ REMOTE, EXISTS, SHOWN = "remote.features", "remote.exists", "remote.images"
 class FusionOptions(SelfSupervised):
     """Options of every method, those of MoCo, and what FCL adds.
 
-    Attributes:
-        feature_fusion: Whether features are exchanged.
-        local_negatives: Whether local features stay negatives next to remote ones.
-        mixed_images: Images in each encrypted one (k of InstaHide), 0 for no encryption.
-        neighbourhood_matching: Whether Eq. 11 is added.
-        neighbours: N.
-        matching_temperature: τ_nm.
-        matching_weight: λ.
+    feature_fusion: whether features are exchanged. local_negatives: whether local ones stay
+    negatives beside remote ones. mixed_images: k of InstaHide, 0 for no encryption.
+    neighbourhood_matching: whether Eq. 11 is added, with N, τ_nm and λ.
     """
 
     feature_fusion: bool = True
@@ -81,7 +75,7 @@ class FusionLoss(SelfSupervisedLoss):
     def __init__(
         self, options: FusionOptions, learner: MoCoLearner, now: Round, remote: Sequence[Remote]
     ) -> None:
-        task, views = now.task, client_views(now)
+        task, views = now.task, now.views()
         super().__init__(learner, task.model.encoder, task.federation.train, views)
         self.moco, self.client_views, self.options, self.remote = learner, views, options, remote
         self.n_classes = task.federation.n_classes

@@ -31,7 +31,6 @@ from ...training.pretraining import encode
 from ...training.self_supervised import SelfSupervisedLoss
 from ..base import FederatedMethod, Memory, Message, Round, Server, Task
 from ..client_memory import ClientMemory, ClientStates
-from ..views import client_views
 
 
 @dataclass
@@ -74,7 +73,7 @@ class SelfSupervised(FederatedMethod):
         """What participants minimise."""
         task, objective = now.task, now.task.objective
         assert objective is not None
-        views = client_views(now) if objective.draws_views else None
+        views = now.views() if objective.draws_views else None
         encoder, train = task.model.encoder, task.federation.train
         return SelfSupervisedLoss(self.learner(task), encoder, train, views, objective.n_views)
 

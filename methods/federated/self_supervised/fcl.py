@@ -12,9 +12,7 @@ each, and normalised by the statistics of their own batches, as keys are. The lo
 its client between rounds. Participants are weighted by their numbers of images.
 'FP ratio' in Section 4.1 is read as the false-negative ratio; it is measured in each round,
 together with its expectation (`methods.metrics.false_negatives`).
-Evidence: `tests/methods/test_fcl.py` (Eq. 12 by hand with either bank, payloads, averages, the
-ablation without both parts against MoCo), `tests/methods/test_privacy.py` (what uploads tell of
-images).
+Evidence: `tests/methods/test_fcl.py` (Eq. 12 by hand), `tests/methods/test_privacy.py`.
 """
 
 from __future__ import annotations

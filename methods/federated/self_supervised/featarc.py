@@ -32,7 +32,6 @@ from ...training.probing import image_bytes
 from ...training.self_supervised import SelfSupervisedLoss
 from ..base import Memory, Message, Round, Server, Task
 from ..client_memory import ClientMemory, ClientStates
-from ..views import client_views
 from ._self_supervised import SelfSupervised
 
 
@@ -134,9 +133,7 @@ class FeatARC(SelfSupervised):
         models = download.shared["models"]
         choice = self.chosen(now, models, memory)
         start = take(models, choice)
-        loss = AlignedViews(
-            now.task, self.learner(now.task), client_views(now), self.alignment_weight
-        )
+        loss = AlignedViews(now.task, self.learner(now.task), now.views(), self.alignment_weight)
         trained = self.train(now, loss, start, part(start, ENCODER))
         memory.own.remember(now.clients, part(trained.state, ENCODER))
         return Message(

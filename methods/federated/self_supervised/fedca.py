@@ -28,7 +28,6 @@ from ...state import State, placed, repeat
 from ...training.local_loss import Batch
 from ...training.self_supervised import SelfSupervisedLoss
 from ..base import Memory, Message, Round, Server, Task
-from ..views import client_views
 from ._features import Banks, batchwise, choose, packed, unpacked
 from ._self_supervised import SelfSupervised
 
@@ -63,7 +62,7 @@ class DictionaryLoss(SelfSupervisedLoss):
     """
 
     def __init__(self, method: FedCA, now: Round, dictionary: Tensor | None) -> None:
-        task, views = now.task, client_views(now)
+        task, views = now.task, now.views()
         assert task.source is not None
         assert task.encoder is not None
         self.simclr, self.method, self.dictionary = method.learner(task), method, dictionary

@@ -21,7 +21,6 @@ from ...state import State
 from ...training.local_loss import Batch, LocalLoss
 from ...training.self_supervised import SelfSupervisedLoss
 from ..base import Round, Task
-from ..views import client_views
 from ._self_supervised import SelfSupervised, build_learner
 
 CLUSTERS = "clusters"
@@ -32,7 +31,7 @@ class ClusterLoss(SelfSupervisedLoss):
     """Clusters each client's images before an epoch and predicts the clusters in it."""
 
     def __init__(self, learner: DeepClusterLearner, now: Round) -> None:
-        task, views = now.task, client_views(now)
+        task, views = now.task, now.views()
         super().__init__(learner, task.model.encoder, task.federation.train, views)
         self.clustering, self.now = learner, now
 

@@ -12,8 +12,7 @@ Representations are those after the pooling, a quarter of the 32 x 32 x 64 value
 Unstated: who is lost in phase 2 at a dropout of δ (drawn at random for each trial, at least one
 client stays); in phase 2 views pass through TN as twins, through BN by the averaged running
 statistics; the linear layer stands on the projection layers (Section 5.1).
-Evidence: `tests/methods/test_mfcl.py`; layers in `test_modular.py` and `test_normalisation.py`,
-phase 2 in `test_representations.py`, masks in `test_secure_aggregation.py`.
+Evidence: `tests/methods/test_mfcl.py`, `tests/methods/test_representations.py`.
 """
 
 from __future__ import annotations
@@ -47,7 +46,6 @@ from ...training.representations import (
 )
 from ..base import FederatedMethod, Message, Round, Server, Task
 from ..client_memory import ClientMemory, ClientStates
-from ..views import client_views
 
 DECODER = "decoder"
 
@@ -197,7 +195,7 @@ class MFCL(FederatedMethod):
         weights = download.shared["weights"]
         if now.t == self.rounds:
             return Message(in_pieces={"representations": self._encoded(now, weights)})
-        loss = Rebuilding(self._autoencoder(now.task), client_views(now))
+        loss = Rebuilding(self._autoencoder(now.task), now.views())
         trained = self.train(now, loss, repeat(weights, len(now)))
         if self.client_models:
             memory.modules.remember(now.clients, part(trained.state, MODULE))

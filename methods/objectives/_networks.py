@@ -1,18 +1,38 @@
-"""The projector and the predictor that BYOL and SimSiam have in common.
+"""Networks that objectives have in common: a projector, and for BYOL and SimSiam a predictor.
 
 Paper: CP-CFL, Section 4.1: a projector of two batch-normalised layers of 512, ReLU on the first;
 predictor 64 (batch norm, ReLU), then 512.
 Unstated: dense layers before batch normalisation have no bias.
-Evidence: `tests/methods/test_objectives.py` against torch.nn networks.
+Evidence: `tests/methods/test_objectives.py` (torch.nn networks).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from torch import Tensor
+
 from ..nn.layers import Layer, dense_layers
+from ..state import State
+from ._memory import last_width, unit
 from .base import Learner, Objective
+
+
+class ProjectingLearner(Learner):
+    """Encoder and projector of features of length one, `width` wide (MoCo, DeepCluster)."""
+
+    def __init__(self, encoder: Layer, dim: int, widths: Sequence[int], normalised: int) -> None:
+        self.encoder = encoder
+        self.projector = dense_layers("projector", dim, widths, normalised)
+        self.networks = (self.encoder, self.projector)
+        self.width = last_width(tuple(widths), dim)
+
+    def project(self, state: State, x: Tensor, training: bool = True) -> Tensor:
+        """Features of length one, models x batch x width, by the weights in `state`."""
+        h = self.encoder(state, x, training)  # models x batch x dim
+        return unit(self.projector(state, h, training))  # models x batch x width
 
 
 @dataclass(frozen=True)
