@@ -104,7 +104,7 @@ def parse(text: str) -> Parsed:
         raise FedreproError(f"the text is longer than {limits.FILE_BYTES:,} characters")
     if table_latex.BEGIN.search(text):
         grid = _latex(text)
-    elif re.search(r"<table\b", text, re.IGNORECASE):
+    elif re.search(r"<table\b[^>]*>.*</table>", text, re.IGNORECASE | re.DOTALL):
         grid = _by_pandoc(text, "html", text)
     elif re.search(r"^\s*(?:\|?\s*:?-{2,}:?\s*(?:\||\s|$)|\+[-=:]+\+)", text, re.MULTILINE):
         grid = _by_pandoc(text, "markdown", text)
@@ -280,7 +280,9 @@ def _value(cell: _Cell, commas: bool, brackets: bool) -> Read:
 
 
 def _is_number(read: Read) -> bool:
-    return read.kind in ("number", "odd")
+    """Whether a cell holds a number, understood or not."""
+    odd = read.kind == "odd" and not read.text[:1].isalpha()
+    return read.kind == "number" or (odd and any(map(str.isdigit, read.text)))
 
 
 def _header(grid: _Grid, reads: Sequence[Sequence[Read]], first: int) -> tuple[int, str]:
