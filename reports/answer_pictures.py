@@ -1,6 +1,6 @@
 """Pictures of an answer: printed against ours, and how much of each claim is seen."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ..benchmark.printable import one_line
-from ..benchmark.results import Report, TableResult
+from ..benchmark.results import CellResult, Report, TableResult
 from ..benchmark.stats.intervals import Interval
 from .figures import SHAPES, Mark, colour, drawn, marker
 from .strips import printed_value
@@ -27,38 +27,43 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Point:
-    """A cell in both worlds, in the unit of its table.
+    """A cell of ours, in the unit of its table.
 
     Attributes:
         method: what it is drawn as; the label of its row.
-        printed: the published value.
+        x: the published value, or what the picture has in its place.
         ours: the mean of our trials.
         low: the lower end of its interval; the mean below two trials.
         high: the upper end.
     """
 
     method: str
-    printed: float
+    x: float
     ours: float
     low: float
     high: float
 
 
-def points(table: TableResult) -> list[Point]:
-    """The cells of the metric that decides the table."""
+def _points(table: TableResult, x: Callable[[CellResult], float | None]) -> list[Point]:
+    """The cells of the metric that decides the table, where `x` has a value."""
     metric = table.answers[0].metric if table.answers else table.metric
     found = []
     for cell in table.cells:
-        printed = printed_value(cell)
-        if cell.metric == metric and printed is not None and cell.mean is not None:
+        at = x(cell) if cell.metric == metric and cell.mean is not None else None
+        if at is not None and cell.mean is not None:
             low, high = cell.interval or (cell.mean, cell.mean)
-            found.append(Point(" ".join(cell.row), printed, cell.mean, low, high))
+            found.append(Point(" ".join(cell.row), at, cell.mean, low, high))
     return found
 
 
+def points(table: TableResult) -> list[Point]:
+    """The cells that are printed and measured."""
+    return _points(table, printed_value)
+
+
 def marks(table: TableResult) -> list[Mark]:
-    """What colours and shapes of `printed_against_ours` stand for."""
-    names = dict.fromkeys(one.method for one in points(table))
+    """What colours and shapes of a table's pictures stand for."""
+    names = dict.fromkeys(one.method for one in _points(table, lambda cell: 0.0))
     return [Mark(colour(i), SHAPES[marker(i)], name) for i, name in enumerate(names)]
 
 
@@ -68,31 +73,96 @@ def printed_against_ours(table: TableResult, form: str = "svg") -> bytes:
     Empty where the table compares nothing. form: svg, png or pdf.
     """
     found = points(table) if table.answers else []
-    return drawn(lambda: against(found, table.unit, form != "svg"), form) if found else b""
+
+    def draw() -> Figure:
+        figure, axes = _figure(table, found, f"published{_unit(table)}", form != "svg")
+        _line_of_equals(axes)
+        return figure
+
+    return drawn(draw, form) if found else b""
 
 
-def against(found: Sequence[Point], unit: str | None, with_legend: bool) -> Figure:
-    """Cells of a table as one drawing; a page makes the legend itself."""
+def by_exchange(report: Report, table: TableResult) -> bytes:
+    """Our means over all that server and clients exchanged for them, as an SVG document.
+
+    Empty where all runs exchange alike, or nothing.
+    """
+    exchanged = {
+        run.key: sum(run.counts.get(f"{way}loaded_bytes", 0.0) for way in ("up", "down")) / 1e6
+        for run in report.runs
+    }
+    found = _points(table, lambda cell: exchanged.get(cell.run or "") or None)
+
+    def draw() -> Figure:
+        figure, axes = _figure(table, found, "MB that server and clients exchanged", False)
+        axes.set_xscale("log")
+        for set_formatter in (axes.xaxis.set_major_formatter, axes.xaxis.set_minor_formatter):
+            set_formatter("{x:g}")  # by itself it writes powers as a formula
+        return figure
+
+    return drawn(draw) if len({one.x for one in found}) > 1 else b""
+
+
+def by_column(table: TableResult) -> bytes:
+    """A figure of the paper: our means by column, and printed values as black marks, as SVG.
+
+    Empty for a table, for a figure that is drawn in another way, and where nothing was trained.
+    """
+    columns = list(dict.fromkeys(cell.column for cell in table.cells))
+    rows = list(dict.fromkeys(cell.row for cell in table.cells))
+    if not table.id.startswith("figure") or table.panels:
+        return b""
+
+    def place(cell: CellResult) -> float:
+        return columns.index(cell.column) + 0.6 * (rows.index(cell.row) + 0.5) / len(rows) - 0.3
+
+    found = _points(table, place)
+
+    def draw() -> Figure:
+        figure, axes = _figure(table, found, "", False)
+        printed = [(place(cell), printed_value(cell)) for cell in table.cells]
+        for x, y in printed:
+            if y is not None:
+                axes.plot([x], [y], marker="_", ms=12, mew=2, color="#000")
+        axes.set_xticks(range(len(columns)), [one_line(" ".join(one)) for one in columns])
+        axes.tick_params(axis="x", labelsize=7, labelrotation=15 if len(columns) > 4 else 0)
+        return figure
+
+    return drawn(draw) if found else b""
+
+
+def _unit(table: TableResult) -> str:
+    return f" ({one_line(table.unit)})" if table.unit else ""
+
+
+def _figure(
+    table: TableResult, found: Sequence[Point], x_label: str, with_legend: bool
+) -> tuple[Figure, Axes]:
+    """Cells as points with intervals; a page makes the legend itself."""
     figure = Figure(figsize=(5.4, 3.8))
     axes = figure.add_axes((0.13, 0.14, 0.85, 0.83))
-    shown = f" ({one_line(unit)})" if unit else ""
-    axes.set(xlabel=f"published{shown}", ylabel=f"here{shown}")
+    axes.set(xlabel=x_label, ylabel=f"here{_unit(table)}")
     axes.grid()
-    names = list(dict.fromkeys(one.method for one in found))
     drawings = []
-    for i, name in enumerate(names):
-        own = [one for one in found if one.method == name]
-        x, y = [one.printed for one in own], [one.ours for one in own]
+    for i, mark in enumerate(marks(table)):
+        own = [one for one in found if one.method == mark.name]
         reach = [[one.ours - one.low for one in own], [one.high - one.ours for one in own]]
         drawing = axes.errorbar(
-            x, y, yerr=np.abs(reach), ls="", marker=marker(i), ms=5, color=colour(i), elinewidth=1
+            [one.x for one in own],
+            [one.ours for one in own],
+            yerr=np.abs(reach),
+            ls="",
+            marker=marker(i),
+            ms=5,
+            color=colour(i),
+            elinewidth=1,
         )
         drawings.append(drawing)
-    _line_of_equals(axes)
     if with_legend:
         # Named here, since a label of its own that begins with "_" is no entry of a legend.
-        axes.legend(drawings, list(map(one_line, names)), fontsize=7)
-    return figure
+        names = [one_line(mark.name) for mark in marks(table)]
+        axes.legend(drawings, names, fontsize=7)
+    return figure, axes
 
 
 def _line_of_equals(axes: Axes) -> None:

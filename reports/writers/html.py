@@ -66,6 +66,16 @@ def _against(table: TableResult) -> str:
     return _address_of(answer_pictures.printed_against_ours(table))
 
 
+def _by_exchange(table: TableResult, report: Report) -> str:
+    """The address of the picture of a table over what was exchanged; empty where it has none."""
+    return _address_of(answer_pictures.by_exchange(report, table))
+
+
+def _by_column(table: TableResult) -> str:
+    """The address of a figure of the paper; empty where it is drawn in another way."""
+    return _address_of(answer_pictures.by_column(table))
+
+
 def _ratios(report: Report) -> str:
     """The address of the picture of all claims; empty where none has a ratio."""
     return _address_of(answer_pictures.claim_ratios(report))
@@ -92,6 +102,8 @@ _FILTERS: dict[str, Callable[..., object]] = {
     "told": evidence.of_table,
     "range": evidence.span,
     "against": _against,
+    "by_column": _by_column,
+    "by_exchange": _by_exchange,
     "marks": answer_pictures.marks,
     "ratios": _ratios,
     "badge": badge,

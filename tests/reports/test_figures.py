@@ -1,16 +1,15 @@
 """Figures are sound SVG, the same bytes each time, and show all of their data."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
-from fedrepro.benchmark.results import Report, Series
-from fedrepro.reports import figures
-from fedrepro.reports.answer_pictures import Point, against, claim_ratios, printed_against_ours
+from fedrepro.benchmark.results import Report, Series, TableResult
+from fedrepro.reports import answer_pictures, figures
+from fedrepro.reports.answer_pictures import claim_ratios, printed_against_ours
 from fedrepro.reports.writers import html
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -108,8 +107,48 @@ def test_labels_are_text_whatever_they_hold(kind: str, text: str) -> None:
         assert text in shown
 
 
-def test_a_legend_names_every_method_whatever_its_name_begins_with() -> None:
-    found = [Point(name, 1.0, 2.0, 1.5, 2.5) for name in ("_hidden", "FedAvg")]
-    (legend,) = (axes.get_legend() for axes in against(found, "%", with_legend=True).axes)
+def columns(report: Report, **changes: Any) -> TableResult:
+    """Two methods in two columns of one metric, of which one cell is not printed."""
+    cell = report.tables[0].cells[0]
+    cells = tuple(
+        replace(cell, row=(row,), column=(column,), published=printed, run=run)
+        for row, column, printed, run in (
+            ("_hidden", "few", "80", "a"), ("FedAvg", "few", "70", "b"),
+            ("_hidden", "many", "", "a"), ("FedAvg", "many", "71", "b"),
+        )
+    )  # fmt: skip
+    return replace(report.tables[0], cells=cells, panels=(), **changes)
+
+
+def test_a_legend_names_every_method_whatever_its_name_begins_with(report: Report) -> None:
+    table = columns(report)
+    figure, _ = answer_pictures._figure(table, answer_pictures.points(table), "x", True)
+    legend = figure.axes[0].get_legend()
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()] == ["_hidden", "FedAvg"]
+
+
+def test_a_figure_of_the_paper_shows_ours_by_column_and_says_what_is_not_printed(
+    report: Report,
+) -> None:
+    assert answer_pictures.by_column(columns(report)) == b""  # a table has its grid
+    drawn = answer_pictures.by_column(columns(report, id="figure-8")).decode()
+    assert all(f">{name}<" in drawn for name in ("few", "many"))
+    page = html.render([replace(report, tables=(columns(report, id="figure-8"),))])
+    assert "Not printed: 1 of 4 values." in page
+
+
+@pytest.mark.parametrize(("sent", "is_drawn"), [((1e6, 8e6), True), ((2e6, 2e6), False)])
+def test_accuracy_is_drawn_over_what_was_exchanged_where_that_differs(
+    report: Report, sent: tuple[float, float], is_drawn: bool
+) -> None:
+    runs = tuple(
+        replace(report.runs[0], key=key, counts={"uploaded_bytes": n, "downloaded_bytes": n})
+        for key, n in zip("ab", sent, strict=True)
+    )
+    table = columns(report)
+    page = html.render([replace(report, tables=(table,), runs=runs)])
+    assert ("Over what was exchanged" in page) == is_drawn
+    if is_drawn:
+        drawn = answer_pictures.by_exchange(replace(report, runs=runs), table)
+        assert b"mathdefault" not in drawn
