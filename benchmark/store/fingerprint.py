@@ -7,6 +7,10 @@ engine and the metrics. Only `methods` and `benchmark` are followed, and of anot
 packages of the modules that the run names. What only plans, judges or
 shows results is reached from none of these modules, so editing it keeps results fresh.
 
+Files that a module of another project reads count where it declares them, by a name from its own
+folder: `reads = ["weights.json"]`. Environment variables, other files and modules that are imported
+by a computed name are not followed; `unfollowed` finds what looks like them.
+
 What is hashed is the parsed code without docstrings. Comments, layout and the version of Python
 that parsed it do not matter; a constant, an operator or a default does.
 """
@@ -24,6 +28,7 @@ from typing import Any
 
 from ...methods import registry
 from ..config import RunConfig
+from ..errors import FedreproError
 
 Source = Mapping[str, str]
 """SHA-256 in hexadecimal by file, named from the repository: `methods/federated/loop.py`."""
@@ -84,25 +89,41 @@ def closure(modules: Iterable[str], folders: Mapping[str, Path]) -> dict[str, st
         package = module.removeprefix(_ROOT).partition(".")[0]
         if package not in folders:
             continue
-        name, content, imported = _module(module, folders[package])
+        found, imported = _module(module, folders[package])
         waiting.extend(imported)
-        if content is not None:
-            hashes[name] = content
+        hashes |= found
     return hashes
 
 
 @cache
-def _module(module: str, folder: Path) -> tuple[str, str | None, tuple[str, ...]]:
-    """Name, hash and imports of a module's file, looked at once; nothing where it has none."""
+def _module(module: str, folder: Path) -> tuple[Mapping[str, str], tuple[str, ...]]:
+    """Hashes of a module's file and of those that it reads, and its imports, looked at once."""
     package, *rest = module.removeprefix(_ROOT).split(".")
     place = folder.joinpath(*rest)
     files = (place / "__init__.py", place.with_suffix(".py"))
     file = next(filter(Path.is_file, files), None)
     if file is None:
-        return "", None, ()
+        return {}, ()
     inner = file.relative_to(folder) if file.is_relative_to(folder) else None
     name = Path(file.name) if inner is None else Path(package) / inner
-    return name.as_posix(), *_read(file, module)
+    tree = ast.parse(file.read_bytes(), filename=str(file))
+    content = _content(tree, file)
+    hashes = {} if content is None else {name.as_posix(): content}
+    for read in declared_reads(tree):
+        try:
+            there = hashlib.sha256((file.parent / read).read_bytes()).hexdigest()
+        except OSError as error:
+            raise FedreproError(f"{file}: it declares that it reads {read}: {error}") from None
+        hashes[(name.parent / read).as_posix()] = there
+    return hashes, tuple(_imports(tree, module, file.name == "__init__.py"))
+
+
+def declared_reads(tree: ast.Module) -> list[str]:
+    """The files that a module says it reads: its own `reads = [...]`."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "reads":
+            return [str(one) for one in ast.literal_eval(node.value)]
+    return []
 
 
 @cache
@@ -138,17 +159,14 @@ def _modules_of(config: RunConfig) -> Iterator[str]:
         yield from _modules_of(config.start)
 
 
-def _read(file: Path, module: str) -> tuple[str | None, tuple[str, ...]]:
-    """Hash and imports of a file; no hash for an `__init__` that only documents or names."""
-    tree = ast.parse(file.read_bytes(), filename=str(file))
-    is_package = file.name == "__init__.py"
-    imported = tuple(_imports(tree, module, is_package))
+def _content(tree: ast.Module, file: Path) -> str | None:
+    """The hash of a file's code; none for an `__init__` that only documents or names."""
     has_code = any(
         not isinstance(node, (ast.Expr, ast.Assign, ast.AnnAssign)) for node in tree.body
     )
-    if is_package and not has_code:
-        return None, imported
-    return hashlib.sha256(json.dumps(_plain(tree)).encode()).hexdigest(), imported
+    if file.name == "__init__.py" and not has_code:
+        return None
+    return hashlib.sha256(json.dumps(_plain(tree)).encode()).hexdigest()
 
 
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)

@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.spec import authors, names, settings
 from fedrepro.benchmark.store import fingerprint
+from fedrepro.benchmark.store.unfollowed import unfollowed
 from fedrepro.cli import main
 from fedrepro.methods import registry
 
@@ -204,3 +206,33 @@ def test_a_method_that_leaves_as_it_trains_does_not_end_the_command_well(
     small = ["--set", "clients.count=2", "--set", "clients.test_size=10", "--trials", "1"]
     code = main(["run", "mine", "--profile", "smoke", "--jobs", jobs, *small])
     assert code not in (0, 3), capsys.readouterr()
+
+
+def test_declared_files_are_part_of_the_fingerprint_and_others_are_told(
+    package: Path, tiny_config: Callable[..., RunConfig]
+) -> None:
+    config = tiny_config({"method": NAME})
+    reading = "import json, os\nfrom pathlib import Path\n" + HELPER
+    reading += "SHARES = json.load(open(Path(__file__).with_name('shares.json')))\n"
+    reading += "MORE = os.environ.get('MORE')\n"
+    (package / "shares.json").write_text("[1]")
+    (package / "shares.py").write_text(reading)
+    told = unfollowed([config])
+    assert {line.split(" finds")[0] for line in told} == {
+        "ownpackage/shares.py:6: what json.load",
+        "ownpackage/shares.py:6: what open",
+        "ownpackage/shares.py:7: what os.environ",
+    }
+    (package / "shares.py").write_text('reads = ["shares.json"]\n' + reading)
+    forget()
+    before = fingerprint.source_of(config)
+    assert [line.split(" finds")[0] for line in unfollowed([config])] == [
+        "ownpackage/shares.py:8: what os.environ"
+    ]
+    (package / "shares.json").write_text("[2]")
+    forget()
+    assert fingerprint.changed(before, fingerprint.source_of(config)) == ["ownpackage/shares.json"]
+    (package / "shares.json").unlink()
+    forget()
+    with pytest.raises(FedreproError, match=r"declares that it reads shares\.json"):
+        fingerprint.source_of(config)

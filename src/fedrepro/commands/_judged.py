@@ -63,7 +63,10 @@ def trained(plan: Plan, store: Store, given: argparse.Namespace) -> Mapping[str,
     from fedrepro.benchmark.execution.display import Display
     from fedrepro.benchmark.execution.run import execute
     from fedrepro.benchmark.execution.until_decided import train_until_decided
+    from fedrepro.benchmark.store.unfollowed import unfollowed
 
+    for sentence in unfollowed(plan.runs):
+        complain(sentence)
     progress = Display()
     how = options.execution(given) | {"download": given.download, "progress": progress}
     budget = getattr(given, "budget", None)  # commands beside `run` have none

@@ -1,0 +1,50 @@
+"""What a method of another project may depend on although its fingerprint does not follow it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+from ..config import RunConfig
+from .fingerprint import declared_reads, source_of
+
+_ANYWHERE = {"__import__", "eval", "exec", "environ", "getenv", "import_module"}
+_OF_FILES = {"open", "read_bytes", "read_csv", "read_text", "loadtxt", "fromfile"}
+_LOADERS = {"json", "np", "numpy", "pickle", "toml", "tomllib", "torch", "yaml"}
+
+
+def unfollowed(runs: Iterable[RunConfig]) -> list[str]:
+    """A sentence for each place where the modules of other projects look outside of their code.
+
+    Args:
+        runs: whose own modules are read; those of fedrepro are not, whose tests see to it.
+    """
+    names = {name for run in runs for name in source_of(run)}
+    own = sorted(name for name in names if not name.startswith(("benchmark/", "methods/")))
+    return [told for name in own if name.endswith(".py") for told in _of(name)]
+
+
+def _of(name: str) -> Iterator[str]:
+    spec = find_spec(name.partition("/")[0].removesuffix(".py"))
+    if spec is None or spec.origin is None:
+        return
+    file = Path(spec.origin)
+    file = file if "/" not in name else file.parent / name.partition("/")[2]
+    tree = ast.parse(file.read_bytes())
+    names = _ANYWHERE if declared_reads(tree) else _ANYWHERE | _OF_FILES
+    for node in ast.walk(tree):
+        used = node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
+        is_loader = (
+            isinstance(node, ast.Attribute)
+            and node.attr in ("load", "loads")
+            and ast.unparse(node.value) in _LOADERS
+            and not declared_reads(tree)
+        )
+        if isinstance(node, ast.Name | ast.Attribute) and (used in names or is_loader):
+            yield (
+                f"{name}:{node.lineno}: what {ast.unparse(node)} finds is no part of the "
+                "fingerprint: after a change of it stored trials still count (declare files by "
+                "reads = [...])"
+            )
