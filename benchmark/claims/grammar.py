@@ -22,11 +22,11 @@ from typing import Literal, NamedTuple, cast, get_args
 
 from ..errors import SpecError
 from ..spec import limits
+from ..spec.fields import Label
 
 Relation = Literal[">", "<", "=", "~"]
 Sign = Literal["+", "-", "*", "/"]
 FunctionName = Literal["max", "min", "mean"]
-Label = tuple[str, ...]
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>[0-9]+(?:\.[0-9]+)?)|(?P<quoted>'[^']*')|(?P<word>[A-Za-z]+)|(?P<sign>[-+*/()<>=~,−]))"

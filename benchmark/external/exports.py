@@ -15,7 +15,7 @@ from ..errors import FedreproError
 from ..spec import lines, toml_file
 from ..spec.fields import At, Count, InFile, Text
 from ..spec.model import Paper
-from ..spec.problems import InvalidSpecError, Reporter, suggestion, validate
+from ..spec.problems import FileProblems, InvalidSpecError, suggestion, validate
 from .binding import cell_of
 from .rows import (
     Row,
@@ -95,7 +95,7 @@ def read_map(file: Path, paper: Paper) -> list[Row]:
     rows = []
     for i, own in enumerate(entries):
         place = f"{name_of(file)}:{lines.line_of(where, ('results', i))}"
-        problems = Reporter(file, "")
+        problems = FileProblems(file, "")
         entry = validate(_Entry, {**data, **own}, problems)
         if entry is None:
             raise FedreproError(f"{place}: {problems.problems[0].message}")

@@ -7,9 +7,9 @@ from typing import Any
 from ..claims.bind_cells import bind, instances
 from ..errors import SpecError
 from ..spec import authors, names, settings, toml_file
-from ..spec.lines import Path
+from ..spec.lines import KeyPath
 from ..spec.model import AS_PUBLISHED, Cell, Paper, Table
-from ..spec.problems import Problem, Reporter, in_order
+from ..spec.problems import FileProblems, Problem, in_order
 from .resolve import ENDS, MEASUREMENTS, Resolver, UnresolvedError
 
 
@@ -93,7 +93,7 @@ class _Checker:
             if published or resolver.overrides(bound):
                 yield from (under + problem for problem in _problems(bound, resolver))
 
-    def _claims(self, table: Table, report: Reporter) -> None:
+    def _claims(self, table: Table, report: FileProblems) -> None:
         bindings: tuple[tuple[str, Sequence[Any], Callable[..., Iterable[Any]]], ...] = (
             ("claims", table.claims, bind),
             ("relations", table.relations, instances),
@@ -106,7 +106,7 @@ class _Checker:
                     said = str(error).removeprefix(f"{table.file}, ")
                     report.add((section, i, "holds"), said)
 
-    def _idle_overrides(self, report: Reporter) -> None:
+    def _idle_overrides(self, report: FileProblems) -> None:
         effective = {(under, i) for under, one in self.resolvers.items() for i in one.effective}
         for profile in self.paper.profiles.values():
             for i, one in enumerate(profile.overrides if profile.like is None else ()):
@@ -139,6 +139,6 @@ def _bound(table: Table) -> Iterator[Cell]:
     yield from (cell for cell in (*table.cells, *table.drawn) if cell.experiment)
 
 
-def _row(table: Table, cell: Cell) -> Path:
+def _row(table: Table, cell: Cell) -> KeyPath:
     """Where the row of a cell stands in the file."""
     return ("rows", next(i for i, row in enumerate(table.row_entries) if row.label == cell.row))

@@ -17,7 +17,7 @@ from ..errors import SpecError
 from . import names, toml_file
 from .fields import InFile, Name, NotEmpty, Settings, Text
 from .model import Experiment, Origin
-from .problems import InvalidSpecError, Problem, Reporter, suggestion, validate
+from .problems import FileProblems, InvalidSpecError, Problem, suggestion, validate
 from .settings import build, fields_of, get, merge, problem
 
 KINDS = ("federated", "objective")
@@ -123,7 +123,7 @@ def read(kind: str, name: str, file: Path) -> tuple[AuthorBlock, ...]:
     return raw.authors
 
 
-def _check(kind: str, name: str, block: AuthorBlock, report: Reporter, i: int) -> None:
+def _check(kind: str, name: str, block: AuthorBlock, report: FileProblems, i: int) -> None:
     sets = names.known("data set")
     if block.data is not None and block.data not in sets:
         hint = suggestion(block.data, sets)

@@ -9,14 +9,14 @@ from . import authors
 from .layers import Layered, layered
 from .model import (
     Cell,
-    Column,
     Experiment,
     Origin,
     Override,
     Paper,
     Profile,
-    Row,
     Table,
+    TableColumn,
+    TableRow,
 )
 from .printed import Printed
 from .settings import merge
@@ -60,8 +60,8 @@ def _cells(table: Table, defaults: Sequence[Stated]) -> Iterator[Cell]:
 
 def _cell(
     table: Table,
-    row: Row,
-    column: Column,
+    row: TableRow,
+    column: TableColumn,
     printed: Printed,
     kind: str,
     whole: Layered | None,
@@ -89,7 +89,7 @@ def _cell(
     )
 
 
-def _whole(defaults: Sequence[Stated], row: Row, column: Column | None = None) -> Layered:
+def _whole(defaults: Sequence[Stated], row: TableRow, column: TableColumn | None = None) -> Layered:
     """What a paper states of an experiment, over the settings of its methods' authors."""
     layers = [*defaults, (Origin("row"), row.experiment)]
     if column is not None:
@@ -98,7 +98,7 @@ def _whole(defaults: Sequence[Stated], row: Row, column: Column | None = None) -
 
 
 def _drawn_runs(table: Table, defaults: Sequence[Stated]) -> Iterator[Cell]:
-    columns = [one for one in table.column_entries if one.binds] or [Column(())]
+    columns = [one for one in table.column_entries if one.binds] or [TableColumn(())]
     for row in (row for row in table.row_entries if row.published is None):
         for column in columns:
             yield _cell(table, row, column, Printed(""), "empirical", _whole(defaults, row, column))
@@ -108,7 +108,7 @@ def _first(*values: Any) -> Any:
     return next((value for value in values if value is not None), None)
 
 
-def _changes(*places: Table | Column) -> Mapping[str, tuple[Override, ...]]:
+def _changes(*places: Table | TableColumn) -> Mapping[str, tuple[Override, ...]]:
     """By profile, the overrides of all places in order."""
     joined: dict[str, tuple[Override, ...]] = {}
     for place in places:

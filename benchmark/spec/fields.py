@@ -117,7 +117,7 @@ Name = Annotated[str, Field(min_length=1), AfterValidator(_read_name)]
 Address = Annotated[str, AfterValidator(_read_address)]
 Truth = Annotated[bool, Strict()]
 Count = Annotated[int, Strict()]
-Trials = Annotated[int, Strict(), Field(ge=1, le=limits.TRIALS)]
+TrialCount = Annotated[int, Strict(), Field(ge=1, le=limits.TRIALS)]
 Looks = Annotated[
     tuple[Annotated[int, Strict(), Field(ge=2, le=limits.TRIALS)], ...], AfterValidator(_read_looks)
 ]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
-from .lines import Path
+from .lines import KeyPath
 
 FILE_BYTES = 2_000_000
 DEPTH = 12
@@ -44,12 +44,12 @@ NAMED_CELLS = 20_000
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+-]*(\.[A-Za-z0-9_+-]+)*")
 
 
-def exceeded(data: Any) -> Iterator[tuple[Path, str]]:
+def exceeded(data: Any) -> Iterator[tuple[KeyPath, str]]:
     """What the values of a TOML file exceed: the path of each, and what is wrong with it.
 
     Nothing is said of what lies deeper than `DEPTH`.
     """
-    waiting: list[tuple[Path, Any]] = [((), data)]
+    waiting: list[tuple[KeyPath, Any]] = [((), data)]
     while waiting:
         path, value = waiting.pop()
         problem = _problem(value)

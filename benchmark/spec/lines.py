@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-Path = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 """Keys and positions (from 0) that lead to a value: ('rows', 1, 'label')."""
 
 _BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
@@ -20,7 +20,7 @@ _KEY = re.compile(_STRING + r"[A-Za-z0-9_-]+", re.DOTALL)
 _VALUE = re.compile(_STRING + r"[^,\]}#\n]+", re.DOTALL)
 
 
-def find_lines(text: str) -> Mapping[Path, int]:
+def find_lines(text: str) -> Mapping[KeyPath, int]:
     """The line (from 1) on which each key, table and array item of a valid TOML text begins.
 
     Of a text that is nested too deeply to be followed, those before that place.
@@ -31,7 +31,7 @@ def find_lines(text: str) -> Mapping[Path, int]:
     return scanner.lines
 
 
-def line_of(lines: Mapping[Path, int], path: Path) -> int:
+def line_of(lines: Mapping[KeyPath, int], path: KeyPath) -> int:
     """The line of `path`, or of the nearest thing around it that stands in the file."""
     while path and path not in lines:
         path = path[:-1]
@@ -42,14 +42,14 @@ def line_of(lines: Mapping[Path, int], path: Path) -> int:
 class _Scanner:
     text: str
     at: int = 0
-    lines: dict[Path, int] = field(default_factory=dict)
-    counts: dict[Path, int] = field(default_factory=dict)
+    lines: dict[KeyPath, int] = field(default_factory=dict)
+    counts: dict[KeyPath, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.breaks = [match.start() for match in re.finditer("\n", self.text)]
 
     def scan(self) -> None:
-        table: Path = ()
+        table: KeyPath = ()
         while self._next():
             if self._next() == "[":
                 table = self._header()
@@ -67,15 +67,15 @@ class _Scanner:
         self.at = match.end()
         return match.group()
 
-    def _note(self, path: Path, start: int) -> None:
+    def _note(self, path: KeyPath, start: int) -> None:
         if path not in self.lines:
             self.lines[path] = bisect_left(self.breaks, start) + 1
 
-    def _header(self) -> Path:
+    def _header(self) -> KeyPath:
         start = self.at
         is_array = self.text.startswith("[[", start)
         self.at += 1 + is_array
-        path: Path = ()
+        path: KeyPath = ()
         *above, last = self._keys("]")
         for key in above:
             path = (*path, key)
@@ -100,14 +100,14 @@ class _Scanner:
             self.at += 1
         return keys
 
-    def _pair(self, table: Path) -> None:
+    def _pair(self, table: KeyPath) -> None:
         start, path = self.at, table
         for key in self._keys("="):
             path = (*path, key)
             self._note(path, start)
         self._value(path)
 
-    def _value(self, path: Path) -> None:
+    def _value(self, path: KeyPath) -> None:
         opening = self._next()
         if opening not in "[{":
             self._token(_VALUE)

@@ -11,7 +11,7 @@ from . import names, rules, toml_file
 from .expand import expand
 from .folders import PAPER_FILE, Folders, as_folders, paper_folders
 from .model import Paper, Table
-from .problems import InvalidSpecError, Model, Problem, Reporter, suggestion, validate
+from .problems import FileProblems, InvalidSpecError, Model, Problem, suggestion, validate
 
 
 def paper_ids(root: Folders = None) -> tuple[str, ...]:
@@ -86,7 +86,7 @@ def load_paper(id: str, root: Folders = None) -> Paper:
 class _File(NamedTuple, Generic[Model]):
     """A file as it was read: empty data for what is no TOML, None for what has not its shape."""
 
-    report: Reporter
+    report: FileProblems
     data: dict[str, Any]
     model: Model | None
 

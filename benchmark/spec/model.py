@@ -34,7 +34,7 @@ from .fields import (
     Setting,
     Settings,
     Text,
-    Trials,
+    TrialCount,
     Truth,
     wrong,
 )
@@ -105,7 +105,7 @@ class LocalProfile(InFile):
 class TableProfile(LocalProfile):
     """What a table adds to a profile: more trials than the profile's others have, and why."""
 
-    trials: Trials | None = None
+    trials: TrialCount | None = None
     why: Text | None = None
 
     def __post_init__(self) -> None:
@@ -154,7 +154,7 @@ class Relation(InFile):
 
 
 @dataclass(frozen=True)
-class Column(InFile):
+class TableColumn(InFile):
     """One column. In a file its experiment keys stand directly in it."""
 
     label: Label
@@ -177,18 +177,18 @@ class Column(InFile):
 
 
 @dataclass(frozen=True)
-class Row(Column):
+class TableRow(TableColumn):
     """One row, as a column; `published` has one entry per column."""
 
     published: tuple[Published, ...] | None = None
 
 
-def keys_of(cls: type[Column]) -> frozenset[str]:
+def keys_of(cls: type[TableColumn]) -> frozenset[str]:
     """The keys of a row or column that are no settings."""
     return frozenset(one.name for one in fields(cls)) - {"experiment"}
 
 
-def _gathered(cls: type[Column]) -> BeforeValidator:
+def _gathered(cls: type[TableColumn]) -> BeforeValidator:
     """Settings that stand directly in a row or column, under `experiment`."""
 
     def gather(data: Any) -> Any:
@@ -321,10 +321,10 @@ class Table(InFile):
     sd: Sd = field(default_factory=Sd)
     experiment: Settings = field(default_factory=dict)
     column_entries: Annotated[
-        tuple[Annotated[Column, _gathered(Column)], ...], Field(alias="columns")
+        tuple[Annotated[TableColumn, _gathered(TableColumn)], ...], Field(alias="columns")
     ] = ()
     row_entries: Annotated[
-        tuple[Annotated[Row, _gathered(Row)], ...],
+        tuple[Annotated[TableRow, _gathered(TableRow)], ...],
         NotEmpty,
         Field(alias="rows", validate_default=True),
     ] = ()
@@ -378,7 +378,7 @@ class Profile(InFile):
     overrides that put the profile on that set.
     """
 
-    trials: Trials
+    trials: TrialCount
     looks: Looks = ()
     series: Annotated[Count, Field(ge=0, le=limits.TRIALS)] = 0
     like: Name | None = None

@@ -49,7 +49,7 @@ class InvalidSpecError(SpecError):
 
 
 @dataclass
-class Reporter:
+class FileProblems:
     """Collects the problems of one file. Paths are keys and positions from 0."""
 
     file: Path
@@ -57,10 +57,10 @@ class Reporter:
     problems: list[Problem] = field(default_factory=list)
 
     @cached_property
-    def _lines(self) -> dict[lines.Path, int]:
+    def _lines(self) -> dict[lines.KeyPath, int]:
         return dict(lines.find_lines(self.text))
 
-    def add(self, path: lines.Path, message: str) -> None:
+    def add(self, path: lines.KeyPath, message: str) -> None:
         """Notes that `message` holds for the value at `path`; the same line is noted once."""
         name = dotted(path)
         problem = Problem(
@@ -77,7 +77,7 @@ def in_order(problems: Iterable[Problem]) -> list[Problem]:
     return sorted(problems, key=lambda problem: problem.line or 0)
 
 
-def dotted(path: lines.Path) -> str:
+def dotted(path: lines.KeyPath) -> str:
     """A path as messages show it, positions counted from 1: `rows[2].pretraining.epochs`."""
     name = ""
     for key in path:
@@ -106,7 +106,7 @@ def suggestion(name: str, known: Collection[str]) -> str:
     return f" (known: {', '.join(sorted(known))})" if 0 < len(known) <= 16 else ""
 
 
-def validate(model: type[Model], data: Mapping[str, Any], report: Reporter) -> Model | None:
+def validate(model: type[Model], data: Mapping[str, Any], report: FileProblems) -> Model | None:
     """The model of `data`, or None once every problem of its shape is reported."""
     try:
         made: Model = _adapter(typing.cast(typing.Hashable, model)).validate_python(data)
@@ -172,7 +172,7 @@ def message(details: ErrorDetails, model: type = object) -> str:
     return details["msg"] if wanted is None else f"must be {wanted}, not {given}"
 
 
-def keys_at(model: type, path: lines.Path) -> frozenset[str]:
+def keys_at(model: type, path: lines.KeyPath) -> frozenset[str]:
     """The keys that are valid in the place of the last one of `path`."""
     keys = _keys_in(model)
     for key in path[:-1]:

@@ -4,24 +4,22 @@ Working on raw data lets one reading report every mistake: parts of a wrong shap
 `benchmark.spec.model` reports, are passed over here.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from . import limits, names, settings
 from .choices import Unstated
-from .lines import Path
-from .model import Column, Paper, Row, Table, keys_of
-from .problems import Reporter, suggestion
+from .lines import KeyPath
+from .model import Paper, Table, TableColumn, TableRow, keys_of
+from .problems import FileProblems, suggestion
+from .toml_file import Placed, Toml
 from .values import check_values, printed_in
 
-Toml = Mapping[str, Any]
-Placed = Sequence[tuple[Path, Toml]]
-"""Tables of a file, each with its path."""
 SECTIONS = frozenset({path.split(".")[0] for path in settings.FIXED} | {"training", "augmentation"})
 
 
-def check_paper(data: Toml, folder: str, report: Reporter) -> None:
+def check_paper(data: Toml, folder: str, report: FileProblems) -> None:
     """Rules of paper.toml, in a folder of that name."""
     check_id(data, folder, report)
     rules = _Rules(vocabulary(data), _table(data.get("profiles")), report)
@@ -35,7 +33,7 @@ def check_paper(data: Toml, folder: str, report: Reporter) -> None:
             rules.name("data set", data_set, (*here, "on", data_set))
 
 
-def check_id(data: Toml, folder: str, report: Reporter) -> None:
+def check_id(data: Toml, folder: str, report: FileProblems) -> None:
     """A paper is called as its folder: by that name commands find it."""
     if isinstance(data.get("id"), str) and data["id"] != folder:
         report.add(("id",), f"'{data['id']}' must be the name of the folder, '{folder}'")
@@ -50,13 +48,13 @@ def vocabulary(paper: Toml) -> frozenset[str]:
     return frozenset([*(word for _, word in _items(paper, "vocabulary", of=str)), *own])
 
 
-def check_table(data: Toml, paper: Toml, admitted: frozenset[str], report: Reporter) -> None:
+def check_table(data: Toml, paper: Toml, admitted: frozenset[str], report: FileProblems) -> None:
     """Rules of a table's file; `paper` is the raw paper.toml, `admitted` its `vocabulary`."""
     rules = _Rules(admitted | vocabulary(data), _table(paper.get("profiles")), report)
     rows, columns = list(_items(data, "rows")), list(_items(data, "columns"))
     rules.experiment(_table(data.get("experiment")), ("experiment",))
     rules.profiles(data, ())
-    for cls, bindings in ((Row, rows), (Column, columns)):
+    for cls, bindings in ((TableRow, rows), (TableColumn, columns)):
         fields = keys_of(cls)
         for path, binding in bindings:
             rules.binding(binding, path, fields)
@@ -74,7 +72,7 @@ def check_table(data: Toml, paper: Toml, admitted: frozenset[str], report: Repor
     _check_rounds([_table(one.get("experiment")) for one in (paper, data)], rows, columns, report)
 
 
-def check_across(files: Sequence[tuple[Reporter, Paper | Table]]) -> None:
+def check_across(files: Sequence[tuple[FileProblems, Paper | Table]]) -> None:
     """What the files of a paper share or borrow: ids of tables, names of readings, spreads."""
     lending = {one.id for _, one in files if isinstance(one, Table) and one.sd.runs is not None}
     tables: dict[str, str] = {}
@@ -95,7 +93,7 @@ def check_across(files: Sequence[tuple[Reporter, Paper | Table]]) -> None:
                 report.add(("sd", "from"), said)
 
 
-def _reading_names(choices: Iterable[Unstated]) -> Iterator[tuple[Path, str]]:
+def _reading_names(choices: Iterable[Unstated]) -> Iterator[tuple[KeyPath, str]]:
     for i, choice in enumerate(choices):
         if choice.name is not None:
             yield ("unstated", i, "name"), choice.name
@@ -113,9 +111,9 @@ class _Rules:
 
     vocabulary: frozenset[str]
     known: Toml
-    report: Reporter
+    report: FileProblems
 
-    def binding(self, binding: Toml, at: Path, fields: frozenset[str]) -> None:
+    def binding(self, binding: Toml, at: KeyPath, fields: frozenset[str]) -> None:
         valid = fields | SECTIONS | {word.split(".")[0] for word in self.vocabulary}
         keys = {}
         for key, value in binding.items():
@@ -125,7 +123,7 @@ class _Rules:
                 keys[key] = value
         self.experiment(keys, at)
 
-    def experiment(self, layer: Toml, at: Path, prefix: str = "") -> None:
+    def experiment(self, layer: Toml, at: KeyPath, prefix: str = "") -> None:
         for key, value in layer.items():
             here, path = (*at, key), f"{prefix}{key}"
             if "." in key:
@@ -155,11 +153,11 @@ class _Rules:
                     for name in (metric, read):
                         self._exists("metric", name, (*here, "metrics", metric))
 
-    def _existing(self, what: str, data: Toml, at: Path) -> None:
+    def _existing(self, what: str, data: Toml, at: KeyPath) -> None:
         for here, name in _items(data, f"{what}s", at, of=str):
             self._exists(what, name, here)
 
-    def _exists(self, what: str, name: Any, at: Path) -> None:
+    def _exists(self, what: str, name: Any, at: KeyPath) -> None:
         if isinstance(name, str) and not names.exists(what, name):
             self.report.add(at, f"unknown {what} '{name}'{suggestion(name, names.known(what))}")
 
@@ -170,18 +168,18 @@ class _Rules:
             return names.problem(names.PATHS[path], value, self.vocabulary)
         return said
 
-    def name(self, what: str, name: Any, at: Path) -> None:
+    def name(self, what: str, name: Any, at: KeyPath) -> None:
         said = names.problem(what, name, self.vocabulary) if isinstance(name, str) else None
         if said is not None:
             self.report.add(at, said)
 
-    def metric(self, data: Toml, at: Path) -> None:
+    def metric(self, data: Toml, at: KeyPath) -> None:
         if "metric" in data and data.get("kind", "empirical") == "empirical":
             self.name("metric", data["metric"], (*at, "metric"))
 
-    def profiles(self, data: Toml, at: Path) -> None:
+    def profiles(self, data: Toml, at: KeyPath) -> None:
         for name, profile in _table(data.get("profiles")).items():
-            here: Path = (*at, "profiles", name)
+            here: KeyPath = (*at, "profiles", name)
             if name not in self.known:
                 self.report.add(here, f"unknown profile{suggestion(name, sorted(self.known))}")
             elif "overrides" in _table(profile) and "like" in _table(self.known[name]):
@@ -190,7 +188,7 @@ class _Rules:
             self.overrides(_table(profile), here)
             self._more_trials(_table(profile).get("trials"), _table(self.known.get(name)), here)
 
-    def _more_trials(self, trials: Any, profile: Toml, at: Path) -> None:
+    def _more_trials(self, trials: Any, profile: Toml, at: KeyPath) -> None:
         """A table has more trials than its profile's others, and one look at them."""
         others = profile.get("trials")
         if trials is not None and "looks" in profile:
@@ -199,7 +197,7 @@ class _Rules:
             said = f"{trials} is not more than the profile's {others}"
             self.report.add((*at, "trials"), said)
 
-    def like(self, name: str, at: Path) -> None:
+    def like(self, name: str, at: KeyPath) -> None:
         """A profile like another one runs all that it runs, and shares no trial with it."""
         profile = _table(self.known[name])
         like = profile.get("like")
@@ -218,7 +216,7 @@ class _Rules:
         for own in {"overrides", "on", "omit"} & profile.keys():
             self.report.add((*at, own), f"a profile like another runs what '{like}' runs")
 
-    def overrides(self, profile: Toml, at: Path) -> None:
+    def overrides(self, profile: Toml, at: KeyPath) -> None:
         places = [*_items(profile, "overrides", at), *_items(profile, "omit", at)]
         for data_set in _table(profile.get("on")):
             places += _items(profile["on"], data_set, (*at, "on"))
@@ -232,7 +230,7 @@ class _Rules:
                 if problem := self._setting_problem(path, value):
                     self.report.add(here, f"{path}: {problem}")
 
-    def path(self, path: str, at: Path) -> bool:
+    def path(self, path: str, at: KeyPath) -> bool:
         """Whether an experiment may have a value at `path`."""
         known = settings.is_known(path) or path in self.vocabulary
         if not known:
@@ -245,7 +243,9 @@ def _table(value: Any) -> Toml:
     return value if isinstance(value, dict) else {}
 
 
-def _items(data: Toml, key: str, at: Path = (), of: type = dict) -> Iterator[tuple[Path, Any]]:
+def _items(
+    data: Toml, key: str, at: KeyPath = (), of: type = dict
+) -> Iterator[tuple[KeyPath, Any]]:
     """The entries of a list that are of a type, with their paths."""
     items = data.get(key)
     for i, item in enumerate(items if isinstance(items, list) else []):
@@ -259,8 +259,8 @@ def _label(binding: Toml) -> str | None:
     return "|".join(parts) if all(isinstance(part, str) for part in parts) else None
 
 
-def _check_unique(found: list[tuple[Path, Any]], key: str, report: Reporter) -> None:
-    first: dict[str, Path] = {}
+def _check_unique(found: list[tuple[KeyPath, Any]], key: str, report: FileProblems) -> None:
+    first: dict[str, KeyPath] = {}
     for path, name in found:
         if not isinstance(name, str):
             continue
@@ -271,7 +271,7 @@ def _check_unique(found: list[tuple[Path, Any]], key: str, report: Reporter) -> 
         first.setdefault(name, path)
 
 
-def _check_readings(claims: Placed, report: Reporter) -> None:
+def _check_readings(claims: Placed, report: FileProblems) -> None:
     """A reading names a claim of its table that is not itself the reading of another."""
     ids = [claim.get("id") for _, claim in claims if "reading_of" not in claim]
     firsts = [id for id in ids if isinstance(id, str)]
@@ -281,7 +281,7 @@ def _check_readings(claims: Placed, report: Reporter) -> None:
             report.add((*path, "reading_of"), f"no claim '{name}'{suggestion(name, firsts)}")
 
 
-def _check_published(data: Toml, rows: Placed, columns: Placed, report: Reporter) -> None:
+def _check_published(data: Toml, rows: Placed, columns: Placed, report: FileProblems) -> None:
     """Counts, kinds, spreads and the margin that published values call for."""
     if len(rows) * len(columns) > limits.CELLS or len(columns) > limits.COLUMNS:
         report.add(
@@ -333,7 +333,7 @@ def _count(n: int, what: str) -> str:
     return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
-def _check_rounds(below: list[Toml], rows: Placed, columns: Placed, report: Reporter) -> None:
+def _check_rounds(below: list[Toml], rows: Placed, columns: Placed, report: FileProblems) -> None:
     """Rounds that are read exist; `below` are the experiments of paper and table."""
     for row_path, row in rows:
         for column_path, column in columns or [(row_path, {})]:

@@ -1,6 +1,7 @@
 """Reads one TOML file within the limits of specs; what is wrong becomes problems with lines."""
 
 import re
+from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,15 @@ import tomli
 
 from ..errors import SpecError
 from . import limits
-from .problems import InvalidSpecError, Problem, Reporter
+from .lines import KeyPath
+from .problems import FileProblems, InvalidSpecError, Problem
+
+Toml = Mapping[str, Any]
+Placed = Sequence[tuple[KeyPath, Toml]]
+"""Tables of a file, each with its path."""
 
 
-def read(file: Path) -> Reporter:
+def read(file: Path) -> FileProblems:
     """The text of a file, with nothing said of it yet.
 
     Raises `InvalidSpecError` for what is no file, too large or not UTF-8, `SpecError` for a file
@@ -24,7 +30,7 @@ def read(file: Path) -> Reporter:
         if file.stat().st_size > limits.FILE_BYTES:
             message = f"is larger than {limits.FILE_BYTES:,} bytes"
             raise InvalidSpecError([Problem(file, None, message)])
-        return Reporter(file, file.read_text(encoding="utf-8"))
+        return FileProblems(file, file.read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise InvalidSpecError([Problem(file, line, "is not UTF-8 text")]) from None
@@ -32,7 +38,7 @@ def read(file: Path) -> Reporter:
         raise SpecError(f"{file} cannot be read: {error.strerror}") from error
 
 
-def parse(report: Reporter) -> dict[str, Any] | None:
+def parse(report: FileProblems) -> dict[str, Any] | None:
     """The TOML of a file, unless it is none or exceeds a limit."""
     try:
         data = tomli.loads(report.text, parse_float=_decimal)

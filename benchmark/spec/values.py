@@ -1,38 +1,36 @@
 """Printed values and margins against what their metrics can be."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any, NamedTuple
 
 from ..metrics import metric, outside
 from .fields import read_printed
-from .lines import Path
+from .lines import KeyPath
 from .printed import Printed
-from .problems import Reporter
-
-Toml = Mapping[str, Any]
-Placed = Sequence[tuple[Path, Toml]]
+from .problems import FileProblems
+from .toml_file import Placed, Toml
 
 
 class _Value(NamedTuple):
     """A printed number of the table's file, and what its row, column and table say of it."""
 
-    path: Path
+    path: KeyPath
     column: int
     value: float
     metric: str | None
     unit: str | None
     says_unit: bool
-    margin: tuple[Path, float] | None
+    margin: tuple[KeyPath, float] | None
 
 
-def check_values(data: Toml, rows: Placed, columns: Placed, report: Reporter) -> None:
+def check_values(data: Toml, rows: Placed, columns: Placed, report: FileProblems) -> None:
     """Values that are none of their metric, fractions among percents, and margins of all values."""
     values = list(_values(data, rows, columns))
     largest: dict[int, float] = {}
     for one in values:
         largest[one.column] = max(largest.get(one.column, 0.0), one.value)
-    told = set[Path]()
+    told = set[KeyPath]()
     for one in values:
         if (problem := outside(one.value, one.metric, one.unit)) is not None:
             report.add(one.path, problem)

@@ -11,7 +11,7 @@ from fedrepro.benchmark.spec import rules
 from fedrepro.benchmark.spec.lines import find_lines
 from fedrepro.benchmark.spec.load import load_paper, load_papers
 from fedrepro.benchmark.spec.model import Paper, Table
-from fedrepro.benchmark.spec.problems import Reporter, validate
+from fedrepro.benchmark.spec.problems import FileProblems, validate
 from fedrepro.cli import main
 from tests.benchmark.small_papers import write_made_up
 
@@ -329,7 +329,7 @@ def test_no_wrong_shape_anywhere_is_more_than_a_complaint() -> None:
         for path in find_lines(text):
             for value in (3, True, "text", "", [], {}, [3], [{}], {"a": 1}, {"a": {"b": []}}):
                 data = replaced(original, path, value)
-                report = Reporter(Path("x.toml"), text)
+                report = FileProblems(Path("x.toml"), text)
                 validate(model, data, report)  # type: ignore[type-var, arg-type]
                 checked(data, report)
                 assert all("\n" not in str(problem) for problem in report.problems)

@@ -12,13 +12,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
+from ...spec.fields import Label
 from ...spec.model import Paper
 from ..findings import Finding, finding
 from ..identity import ComparableValue, Pair, grouped, numbers
 
 KIND = "repeat"
 LIKELY = 0.05
-Label = tuple[str, ...]
 Places = Mapping[tuple[object, ...], Sequence[ComparableValue]]
 """Numbers by the conditions under which they were measured."""
 
