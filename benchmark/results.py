@@ -57,11 +57,9 @@ class Verdict:
         difference: reproduced mean minus printed value, in the table's unit.
         interval: the 90 % interval of the difference (two one-sided tests at 5 %).
         trials_needed: how many trials would decide; None if none would.
-        working: lines of arithmetic for analytic cells.
         if_noisier: of a number that is printed without a spread: the finer word if the paper's
             spread were so many times ours.
         stands_to: where REPRODUCED, the largest such ratio up to which it stands.
-        word: what a report shows, from `detail`.
     """
 
     detail: Detail
@@ -96,10 +94,7 @@ class CellResult:
     Attributes:
         trials: by seed in order, None where a trial is missing.
         interval: 95 % confidence interval of the mean.
-        command: re-runs this cell.
-        departures: positions, among those of its table, of the departures of the run behind this
-            cell.
-        margin: that its difference is held against.
+        departures: positions among those of its table.
         failed: `trial 3: diverged at round 7` for each trial behind this cell that failed.
         under: what other readings make of the same trials.
     """
@@ -277,7 +272,6 @@ class External:
     Attributes:
         protocol: as declared; only `full`, the published protocol, is held against the print.
         note: their own words.
-        files: the names of the files that were read.
         seeds: of all values, rising; the trials of a cell stand in this order.
         statement: what a reader must know, in a sentence or two.
     """
@@ -296,14 +290,13 @@ class Report:
 
     Attributes:
         external: None where fedrepro made the numbers.
-        address: where it can be read: its DOI, or a page.
+        address: its DOI, or a page.
         readings: the alternatives under which it was run; none means what is taken.
         choices: what the paper leaves open, with the alternatives.
         universes: the claims under other readings, those taken first.
         series: which independent series of trials it shows.
         edited: files that were edited since its trials were made; only a report that was asked to
             show stale trials has any.
-        first: its first lines.
         protected: whether the profile declares the number of trials; else claims may be wrong in
             more than 5 % of cases, since a number can be chosen by what was seen.
     """

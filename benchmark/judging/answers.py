@@ -33,12 +33,8 @@ def answer(
 ) -> Answered:
     """What trials say of a table.
 
-    Args:
-        table: of the paper.
-        paper: names own methods and baselines.
-        cells: of the table, those that have trials.
-        lacking: by cell of the table without all of its trials, why.
-        looks: declared numbers of trials.
+    cells: of the table, those that have trials. lacking: by cell without all of its trials, why.
+    looks: declared numbers of trials.
     """
     printed = [one for one in table.cells if is_compared(one)]
     if not printed:

@@ -45,14 +45,7 @@ LARGER = 2.0
 
 @dataclass(frozen=True)
 class FirstLines:
-    """What a report says first.
-
-    Attributes:
-        sentence: what was found.
-        run_on: what it was run on.
-        evidence: the numbers behind the sentence.
-        totals: how many tables and claims came out how.
-    """
+    """What a report says first."""
 
     sentence: str = ""
     run_on: str = ""
@@ -76,10 +69,8 @@ def run_on(profile: str, tables: Sequence[TableResult]) -> str:
 def sentence(name: str, claims: Sequence[ClaimResult], has_others: bool = False) -> str:
     """What was found, in one sentence.
 
-    Args:
-        name: of the paper, as it calls its method.
-        claims: in the order of the spec.
-        has_others: whether the spec has headline claims that are not shown.
+    name: of the paper, as it calls its method. has_others: whether the spec has headline claims
+    that are not shown.
     """
     headlines = [one for one in claims if one.headline]
     if not headlines:
@@ -128,11 +119,8 @@ def totals(
 ) -> Iterator[str]:
     """How many tables and claims came out how, of all that there are.
 
-    Args:
-        tables: of the report.
-        contradictions: among printed numbers, None where they were not looked for.
-        pooled: all tables of the first metric together, None where they share no two trials.
-        failed: cells' trials that failed.
+    contradictions: among printed numbers, None where they were not looked for. pooled: all tables
+    of the first metric together, None where they share no two trials.
     """
     if failed:
         yield f"trials failed behind cells: {failed}"

@@ -17,13 +17,10 @@ class Lead:
     """How far the own method is ahead; above zero is better.
 
     Attributes:
-        own: label of the own method's row.
-        against: labels of the baselines that are printed best in some column.
-        columns: how many are averaged.
-        ours: mean over trials.
+        against: the baselines that are printed best in some column.
         ahead: in how many trials the own method is ahead.
         shown_in_80: the lead that this many trials show in 80 %.
-        baselines_ahead: baselines that are shown ahead of the own method here.
+        baselines_ahead: that are shown ahead of the own method here.
     """
 
     own: str
@@ -48,13 +45,7 @@ def lead(
 ) -> Lead | None:
     """The lead over all columns that have the own method and a baseline; None without any.
 
-    Args:
-        columns: those of the same runs once.
-        own: label of a row.
-        is_baseline: whether a label is that of a baseline.
-        lower_is_better: turns differences round.
-        level: of the intervals.
-        most: how many paired trials count; None for all.
+    columns: those of the same runs once. most: how many paired trials count; None for all.
     """
     sign = -1.0 if lower_is_better else 1.0
     rivals = [

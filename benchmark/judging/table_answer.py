@@ -40,25 +40,16 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class TableAnswer:
-    """What trials say of one table and metric.
+    """What trials say of one table and metric (`benchmark.stats.pattern`).
 
     Attributes:
-        columns: those of the same runs once.
-        trials: how many are paired.
-        retention: slope on the printed values, mean over trials.
-        correlation: of our means with the printed values.
-        reliability: the slope that a perfect repetition has on average.
+        columns: those of the same runs once; `joined` names the printed ones.
         spread_ratio: of our means to the printed values.
-        pairs: how many are printed apart beyond rounding.
+        pairs: how many are printed apart beyond rounding; `clear_pairs`, by more than the margin.
         orderings: the share of these that our means order alike.
-        orderings_in_a_trial: the mean share within one trial.
-        clear_pairs: how many are printed apart by more than the margin.
-        clear_orderings: the share of these that our means order alike.
-        relabelling_p: of a permutation test over the labels of rows.
         rests_on: the row, column or method without which retention changes most.
         without_it: retention without that.
         shown_in_80: the difference of two rows that this many trials show in 80 %.
-        joined: printed columns that stand for the same runs here.
     """
 
     metric: str
@@ -94,13 +85,8 @@ def answer_table(
 ) -> TableAnswer | None:
     """What trials say of a pattern; None where its printed values do not differ.
 
-    Args:
-        metric: name.
-        pattern: at least two paired trials.
-        margin: pairs printed further apart are counted a second time.
-        printed_variance: of one printed number, where the paper tells it.
-        level: of the intervals.
-        joined: printed columns of the same runs.
+    pattern: at least two paired trials. margin: pairs printed further apart are counted a second
+    time. printed_variance: of one printed number, where the paper tells it.
     """
     slopes = retention(pattern.printed, pattern.trials)
     if slopes is None:

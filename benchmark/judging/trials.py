@@ -50,14 +50,10 @@ def load_trials(
 ) -> Trials:
     """The trials that a plan may show, up to its last look.
 
-    Args:
-        plan: whose runs are looked for.
-        store: where.
-        not_run: by run key, why the executor did not try a run (data that are missing).
-        include_stale: whether trials of earlier code count where the present one has made none.
+    not_run: by run key, why the executor did not try a run (data that are missing). include_stale:
+    whether trials of earlier code count where the present one has made none.
 
-    Raises:
-        StoreError: for a record that cannot be read.
+    Raises `StoreError` for a record that cannot be read.
     """
     names = dict.fromkeys((*plan.up_to_last_look().trials_to_run(), *_drawn(plan)))
     return {

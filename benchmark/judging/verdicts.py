@@ -61,12 +61,9 @@ class Assessment:
     """The numbers behind one verdict, before any word is chosen.
 
     Attributes:
-        difference: mean of the trials minus published value.
         nearest, farthest: the smallest and the largest |difference| that rounding allows.
-        errors: standard errors of the difference with their degrees of freedom; all must be
-            allowed.
-        p_equivalent: p-value that the difference is inside the margin.
-        p_beyond: p-value that it is outside, not yet corrected.
+        errors: of the difference, with their degrees of freedom; all must be allowed.
+        p_beyond: not yet corrected over the table.
     """
 
     ours: Sample

@@ -38,8 +38,6 @@ class Pattern:
         printed: [rows, columns], not a number where there is no cell.
         half: half a unit of the last printed digit, [rows, columns].
         trials: [rows, columns, n], paired by seed.
-        rows: labels.
-        columns: labels.
         methods: the method behind each row, None where it is not known.
         tie: the difference up to which two trials are equal.
     """
@@ -127,9 +125,7 @@ def orderings(pattern: Pattern, beyond: float = 0.0) -> Floats:
 def reliability(pattern: Pattern, printed_variance: float | None) -> float:
     """The slope that a perfect repetition has on average, from 0 to 1.
 
-    Args:
-        pattern: with a print that differs.
-        printed_variance: of one printed number; None takes the variance of our own trials.
+    printed_variance: of one printed number; None takes the variance of our own trials.
     """
     x, known = centred(pattern.printed), ~np.isnan(pattern.printed)
     rows, columns = pattern.printed.shape

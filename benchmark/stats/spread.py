@@ -55,15 +55,11 @@ def standard_errors(
 
     Where there are two, a verdict must hold for both.
 
-    Args:
-        sd: of our trials, positive.
-        n: how many there are, or several such numbers.
-        published: of several runs, it is of the printed mean: Welch's error, degrees of freedom by
-            Welch-Satterthwaite. Of one run, it is borrowed: the printed run spreads so, or as our
-            trials do, and what is borrowed never makes a verdict easier. None: the printed run is
-            one more draw from the distribution of our trials, with `ratio` times their deviation:
-            s * sqrt(1/n + r^2), with our own degrees of freedom.
-        ratio: of the paper's spread to ours.
+    sd, n: of our trials; several numbers n give arrays. published: of several runs, it is of the
+    printed mean: Welch's error, degrees of freedom by Welch-Satterthwaite. Of one run, it is
+    borrowed: the printed run spreads so, or as our trials do, and what is borrowed never makes a
+    verdict easier. None: the printed run is one more draw from the distribution of our trials, with
+    `ratio` times their deviation: s * sqrt(1/n + r^2), with our own degrees of freedom.
     """
     count = np.asarray(n, np.float64)
     errors = []
@@ -93,16 +89,9 @@ def trials_needed(
     None if not even `MOST_TRIALS` would do: more trials of ours cannot shrink the published side's
     own uncertainty. Every number is tried, since Welch's degrees of freedom do not rise steadily.
 
-    Args:
-        farthest: the largest |difference| that rounding allows; it and the spread are taken to stay
-            as they are.
-        nearest: the smallest one.
-        sd: of our trials.
-        n: how many there are.
-        published: as in `standard_errors`.
-        margin: of the cell.
-        tests: cells of the table that are tested; a p-value of 5 % over all of them is enough for
-            Holm.
+    farthest, nearest: the largest and smallest |difference| that rounding allows; these and `sd` of
+    our trials are taken to stay as they are. tests: cells of the table that are tested; a p-value
+    of 5 % over all of them is enough for Holm.
     """
     counts = np.arange(n + 1, MOST_TRIALS + 1)
     errors = standard_errors(sd, counts, published)
