@@ -10,23 +10,13 @@ from fedrepro.benchmark.spec.printed import Printed
 
 
 def table(id, rows, columns, values, units=None):
-    cells = []
-    for row, line in zip(rows, values, strict=True):
-        for i, (column, text) in enumerate(zip(columns, line, strict=True)):
-            unit = "%" if units is None else units[i]
-            cell = Cell(
-                paper="p",
-                table=id,
-                row=tuple(row.split("|")),
-                column=tuple(column.split("|")),
-                kind="empirical",
-                metric="accuracy",
-                unit=unit,
-                printed=Printed.parse(text),
-                read="final",
-                experiment={},
-            )
-            cells.append(cell)
+    units = units or ["%"] * len(columns)
+    cells = [
+        Cell("p", id, tuple(row.split("|")), tuple(column.split("|")), "empirical", "accuracy",
+             unit, Printed.parse(text), "final", {})
+        for row, line in zip(rows, values, strict=True)
+        for column, text, unit in zip(columns, line, units, strict=True)
+    ]  # fmt: skip
     return Table(id, "t", "1", "empirical", "accuracy", "%", paper="p", cells=tuple(cells))
 
 
@@ -102,66 +92,69 @@ def test_errors_name_the_position(text, position, said):
     assert said in str(caught.value)
 
 
-def test_every_pair_is_compared_and_a_final_at_holds_for_all():
-    assert texts("'Ours|*' > 'Base|A' at 'late'") == [
-        "Ours|A @ late > Base|A @ late",
-        "Ours|B @ late > Base|A @ late",
-    ]
-
-
-def test_several_columns_are_compared_column_by_column():
-    assert texts("'Ours|A' > 'Ours|B' at 'early', 'late'") == [
-        "Ours|A @ early > Ours|B @ early",
-        "Ours|A @ late > Ours|B @ late",
-    ]
-    assert texts("'Ours|A' - 'Ours|B' > 0.5 at 'early', 'late'") == [
-        "Ours|A @ early - Ours|B @ early > 0.5",
-        "Ours|A @ late - Ours|B @ late > 0.5",
-    ]
-
-
-def test_without_any_at_all_columns_are_meant():
-    assert len(texts("'Ours|A' > 'Ours|B'")) == 2
-
-
-def test_differing_columns_are_compared_in_every_pair():
-    assert texts("'Ours|A' at 'late' > 'Base|A' at 'early', 'late'") == [
-        "Ours|A @ late > Base|A @ early",
-        "Ours|A @ late > Base|A @ late",
-    ]
-
-
-def test_an_at_behind_a_number_holds_for_all():
-    assert texts("'Ours|A' - 'Base|A' < 9 at 'late'") == ["Ours|A @ late - Base|A @ late < 9"]
-
-
-def test_an_at_holds_for_the_lists_on_its_left():
-    assert texts("'Ours|A' - 'Base|A' at 'early' > 'Ours|A' - 'Base|A' at 'late'") == [
-        "Ours|A @ early - Base|A @ early > Ours|A @ late - Base|A @ late"
-    ]
+@pytest.mark.parametrize(
+    ("holds", "comparisons"),
+    [
+        # Every pair is compared, and a final 'at' holds for all.
+        (
+            "'Ours|*' > 'Base|A' at 'late'",
+            ["Ours|A @ late > Base|A @ late", "Ours|B @ late > Base|A @ late"],
+        ),
+        # Several columns are compared column by column,
+        (
+            "'Ours|A' > 'Ours|B' at 'early', 'late'",
+            ["Ours|A @ early > Ours|B @ early", "Ours|A @ late > Ours|B @ late"],
+        ),
+        (
+            "'Ours|A' - 'Ours|B' > 0.5 at 'early', 'late'",
+            ["Ours|A @ early - Ours|B @ early > 0.5", "Ours|A @ late - Ours|B @ late > 0.5"],
+        ),
+        # all of them without any 'at',
+        (
+            "'Ours|A' > 'Ours|B'",
+            ["Ours|A @ early > Ours|B @ early", "Ours|A @ late > Ours|B @ late"],
+        ),
+        # and in every pair where sides differ.
+        (
+            "'Ours|A' at 'late' > 'Base|A' at 'early', 'late'",
+            ["Ours|A @ late > Base|A @ early", "Ours|A @ late > Base|A @ late"],
+        ),
+        # An 'at' behind a number holds for all, else for the lists on its left.
+        ("'Ours|A' - 'Base|A' < 9 at 'late'", ["Ours|A @ late - Base|A @ late < 9"]),
+        (
+            "'Ours|A' - 'Base|A' at 'early' > 'Ours|A' - 'Base|A' at 'late'",
+            ["Ours|A @ early - Base|A @ early > Ours|A @ late - Base|A @ late"],
+        ),
+        # A function takes the columns in its parentheses together, and others one by one.
+        ("mean('Ours|A' at 'early', 'late') > 1", ["mean(Ours|A @ early, Ours|A @ late) > 1"]),
+        (
+            "max('Ours|*') > 'Base|A' at 'early', 'late'",
+            [
+                "max(Ours|A @ early, Ours|B @ early) > Base|A @ early",
+                "max(Ours|A @ late, Ours|B @ late) > Base|A @ late",
+            ],
+        ),
+        # A chain compares neighbours.
+        (
+            "'Ours|A' > 'Ours|B' > 'Base|A' at 'late'",
+            ["Ours|A @ late > Ours|B @ late", "Ours|B @ late > Base|A @ late"],
+        ),
+        # Wildcards pass over dashes, but names do not.
+        ("'Ours|A' > 'Base|*' at 'late'", ["Ours|A @ late > Base|A @ late"]),
+        ("'Ours|A' > 'Base|B' at 'late'", ["Ours|A @ late > Base|B @ late"]),
+        # Tables may be mixed.
+        (
+            "'Ours|A' at 'early' > 'Ours|A' at 'first' in '4'",
+            ["Ours|A @ early > Ours|A @ first (table 4)"],
+        ),
+    ],
+)
+def test_a_claim_stands_for_these_comparisons(holds, comparisons):
+    assert texts(holds) == comparisons
 
 
 def test_a_list_without_column_beside_lists_with_one_is_an_error():
     assert "'Base|A'" in refused("'Ours|A' at 'late' > 'Base|A'")
-
-
-def test_a_function_takes_the_columns_in_its_parentheses_together_and_others_one_by_one():
-    assert texts("mean('Ours|A' at 'early', 'late') > 1") == [
-        "mean(Ours|A @ early, Ours|A @ late) > 1"
-    ]
-    assert texts("max('Ours|*') > 'Base|A' at 'early', 'late'") == [
-        "max(Ours|A @ early, Ours|B @ early) > Base|A @ early",
-        "max(Ours|A @ late, Ours|B @ late) > Base|A @ late",
-    ]
-
-
-def test_chains_compare_neighbours():
-    assert len(texts("'Ours|A' > 'Ours|B' > 'Base|A' at 'late'")) == 2
-
-
-def test_wildcards_pass_over_dashes_but_names_do_not():
-    assert texts("'Ours|A' > 'Base|*' at 'late'") == ["Ours|A @ late > Base|A @ late"]
-    assert texts("'Ours|A' > 'Base|B' at 'late'") == ["Ours|A @ late > Base|B @ late"]
 
 
 def test_a_figure_without_cells_may_compare_cells_of_tables():
@@ -169,12 +162,6 @@ def test_a_figure_without_cells_may_compare_cells_of_tables():
         "Ours|A @ early (table 3) > Base|A @ early (table 3)"
     ]
     assert "prints no values" in refused("'Ours|A' > 'Base|A' at 'early'", FIGURE)
-
-
-def test_tables_may_be_mixed():
-    assert texts("'Ours|A' at 'early' > 'Ours|A' at 'first' in '4'") == [
-        "Ours|A @ early > Ours|A @ first (table 4)"
-    ]
 
 
 @pytest.mark.parametrize(

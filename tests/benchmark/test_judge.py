@@ -145,6 +145,24 @@ def single(text, values, *, read=None, departures=(), margin=2.0, own=None, stor
     return report.tables[0].cells[0]
 
 
+def plan_for(run, text, departures=(), **more):
+    """The plan of one cell, `A|B`, that shows a run."""
+    one = cell("A|B", text)
+    planned = PlannedCell(run, None, "final", departures, cell=one)
+    return plan_of([table([one], **more)], [planned])
+
+
+def bound(cells, runs, departures=()):
+    return [
+        PlannedCell(run, None, "final", departures, cell=one)
+        for one, run in zip(cells, runs, strict=True)
+    ]
+
+
+def only(report):
+    return report.tables[0].cells[0]
+
+
 CLOSE = [[0.1, 0.700], [0.2, 0.701], [0.3, 0.702]]
 
 
@@ -204,11 +222,11 @@ def test_pretraining_on_data_that_are_not_the_release_scales_the_run_that_starts
 
 
 def test_nothing_stored_is_not_run_and_a_failure_is_an_error():
-    run, one = config("ours"), cell("A|B", "70.10")
-    plan = plan_of([table([one])], [PlannedCell(run, None, "final", (), cell=one)])
+    run = config("ours")
+    plan = plan_for(run, "70.10")
 
     def verdict(store, **more):
-        return judged(plan, store, **more).tables[0].cells[0].verdict
+        return only(judged(plan, store, **more)).verdict
 
     assert verdict(Shelf()).word == "NOT RUN"
     failed = verdict(Shelf(errors={(run, 1): "diverged at round 7"}))
@@ -221,17 +239,17 @@ def test_nothing_stored_is_not_run_and_a_failure_is_an_error():
 
 def test_failed_pretraining_is_named_by_the_cell_that_starts_from_it():
     before = config("simclr")
-    run, one = config("ours", start=before), cell("A|B", "70.10")
-    plan = plan_of([table([one])], [PlannedCell(run, None, "final", (), cell=one)])
-    found = judged(plan, Shelf(errors={(before, 0): "diverged at round 1"})).tables[0].cells[0]
+    run = config("ours", start=before)
+    plan = plan_for(run, "70.10")
+    found = only(judged(plan, Shelf(errors={(before, 0): "diverged at round 1"})))
     assert found.verdict.word == "FAILED"
     assert "simclr on digits" in found.verdict.reason
 
 
 @pytest.mark.parametrize("text", ["70.10", "70.10 ± 0.50", "90.00"])
 def test_a_cell_that_lost_a_trial_names_it_and_is_not_judged_by_the_others(text):
-    run, one = config("ours"), cell("A|B", text)
-    plan = plan_of([table([one])], [PlannedCell(run, None, "final", (), cell=one)])
+    run = config("ours")
+    plan = plan_for(run, text)
     shelf = Shelf(errors={(run, 0): "diverged at round 7"}).put(run, CLOSE[1:], first=1)
     report = judged(plan, shelf)
     found = report.tables[0].cells[0]
@@ -244,26 +262,26 @@ def test_a_cell_that_lost_a_trial_names_it_and_is_not_judged_by_the_others(text)
 
 
 def test_a_cell_whose_trials_are_not_all_made_yet_is_not_judged_either():
-    run, one = config("ours"), cell("A|B", "70.10")
-    plan = plan_of([table([one])], [PlannedCell(run, None, "final", (), cell=one)])
-    found = judged(plan, Shelf().put(run, CLOSE[:2])).tables[0].cells[0]
+    run = config("ours")
+    plan = plan_for(run, "70.10")
+    found = only(judged(plan, Shelf().put(run, CLOSE[:2])))
     assert found.verdict.word == "INCONCLUSIVE"
     assert "2 of 3 trials finished; the others are not stored." in found.verdict.reason
     assert found.failed == ()
     stale = Shelf(stale={(run, 2): ["methods/a.py"]}).put(run, CLOSE[:2])
-    assert "methods/a.py" in judged(plan, stale).tables[0].cells[0].verdict.reason
-    assert judged(plan, Shelf().put(run, CLOSE)).tables[0].cells[0].verdict.word == "REPRODUCED"
+    assert "methods/a.py" in only(judged(plan, stale)).verdict.reason
+    assert only(judged(plan, Shelf().put(run, CLOSE))).verdict.word == "REPRODUCED"
 
 
 def test_where_looks_are_declared_a_cell_is_judged_once_at_the_last():
-    run, one = config("ours"), cell("A|B", "70.10")
-    plan = plan_of([table([one])], [PlannedCell(run, None, "final", (), cell=one)])
+    run = config("ours")
+    plan = plan_for(run, "70.10")
     looking = replace(plan, profile=replace(plan.profile, looks=(3, 5)))
 
     def verdict(values, **shelf):
         asked = replace(looking, trials=len(values))
         stored = Shelf(**shelf).put(run, [v for v in values if v is not None])
-        return judged(asked, stored).tables[0].cells[0].verdict
+        return only(judged(asked, stored)).verdict
 
     close = [*CLOSE, [0.1, 0.7], [0.1, 0.702]]
     early, last = verdict(CLOSE), verdict(close)
@@ -282,10 +300,10 @@ def test_where_looks_are_declared_a_cell_is_judged_once_at_the_last():
 
 
 def test_a_scaled_cell_that_lost_a_trial_says_so():
-    run, one = config("ours"), cell("A|B", "70.10")
-    plan = plan_of([table([one])], [PlannedCell(run, None, "final", (SCALED,), cell=one)])
+    run = config("ours")
+    plan = plan_for(run, "70.10", (SCALED,))
     shelf = Shelf(errors={(run, 2): "diverged at round 7"}).put(run, CLOSE[:2])
-    found = judged(plan, shelf).tables[0].cells[0]
+    found = only(judged(plan, shelf))
     assert found.verdict.detail == "SCALED"
     assert "2 of 3 trials finished; failed: trial 2: diverged at round 7." in found.verdict.reason
 
@@ -298,10 +316,7 @@ def test_a_claim_never_holds_on_the_trials_that_are_left(lost):
         cells,
         claims=[Claim("better", "s", "'Ours' > 'Base'"), Claim("worse", "s", "'Base' > 'Ours'")],
     )
-    planned = [
-        PlannedCell(run, None, "final", (), cell=one)
-        for one, run in zip(cells, (ours, base), strict=True)
-    ]
+    planned = bound(cells, (ours, base))
     shelf = Shelf().put(ours, CLOSE).put(base, [[0.1, 0.60], [0.2, 0.61], [0.1, 0.604]])
     plan = plan_of([main], planned)
     words = [claim.word for claim in judged(plan, shelf).tables[0].claims]
@@ -317,8 +332,8 @@ def test_a_claim_never_holds_on_the_trials_that_are_left(lost):
 
 @pytest.mark.parametrize("departures", [(), (SCALED,)])
 def test_a_failed_trial_is_counted_and_makes_the_exit_code_1(departures):
-    run, one = config("ours"), cell("A|B", "70.10")
-    plan = plan_of([table([one])], [PlannedCell(run, None, "final", departures, cell=one)])
+    run = config("ours")
+    plan = plan_for(run, "70.10", departures)
     assert exit_code([Scoreboard(judged(plan, Shelf().put(run, CLOSE)))]) == 0
     shelf = Shelf(errors={(run, 2): "diverged at round 7"}).put(run, CLOSE[:2])
     board = Scoreboard(judged(plan, shelf))
@@ -352,12 +367,12 @@ def test_cells_that_are_no_experiment_keep_their_words():
     }
     for word, one in words.items():
         planned = PlannedCell(None, one.skip or "descriptive", "final", (), cell=one)
-        found = judged(plan_of([table([one])], [planned]), Shelf()).tables[0].cells[0]
+        found = only(judged(plan_of([table([one])], [planned]), Shelf()))
         assert found.verdict.word == word
         assert (found.run, found.command) == (None, None)
     dash = cell("A|B", "—")
     planned = PlannedCell(None, "nothing is printed", "final", (), cell=dash)
-    found = judged(plan_of([table([dash])], [planned]), Shelf()).tables[0].cells[0]
+    found = only(judged(plan_of([table([dash])], [planned]), Shelf()))
     assert "dash" in found.verdict.reason
 
 
@@ -384,7 +399,7 @@ def test_a_columns_own_margin_goes_before_the_tables_and_holds_in_its_unit():
 def test_a_margin_that_covers_other_rows_says_how_many():
     run, rows = config("ours"), {"A": "70.10", "B": "69.00", "C": "60.00"}
     cells = [cell(row, text) for row, text in rows.items()]
-    planned = [PlannedCell(run, None, "final", (), cell=one) for one in cells]
+    planned = bound(cells, [run] * len(cells))
     shelf = Shelf().put(run, CLOSE)
     wide = judged(plan_of([table(cells, margin=6.0)], planned), shelf).tables[0].cells
     for one in wide[:2]:
@@ -399,9 +414,8 @@ def test_a_margin_that_covers_other_rows_says_how_many():
 )
 def test_a_spread_that_the_paper_does_not_explain_costs_no_report(ddof, runs, words):
     run, one = config("ours"), cell("A|B", "70.10 ± 0.50")
-    whole = table([one], ddof=ddof, runs=runs)
-    plan = plan_of([whole], [PlannedCell(run, None, "final", (), cell=one)])
-    found = judged(plan, Shelf().put(run, CLOSE)).tables[0].cells[0]
+    plan = plan_of([table([one], ddof=ddof, runs=runs)], bound([one], [run]))
+    found = only(judged(plan, Shelf().put(run, CLOSE)))
     assert {found.verdict.word} == words
 
 
@@ -437,10 +451,7 @@ def claims_report(selected=("3",)):
         figure=Figure("curves"),
     )
     main = table(cells, claims=[Claim("better", "s", "'Ours' > 'Base'")])
-    planned = [
-        PlannedCell(run, None, "final", (SCALED,), cell=one)
-        for one, run in zip(cells, (ours, base), strict=True)
-    ]
+    planned = bound(cells, (ours, base), (SCALED,))
     label = ("a", "Ours")
     drawing = PlannedCell(ours, None, "final", (SCALED,), cell=unprinted({}, row=label))
     plan = plan_of([main, figure], planned if "3" in selected else [], drawings=[drawing], trials=3)
@@ -523,10 +534,7 @@ def test_a_table_that_fails_refutes_at_the_published_protocol_alone(truth, depar
 def test_a_divisor_that_is_zero_leaves_no_number_that_json_cannot_hold():
     top, zero = config("top"), config("zero")
     cells = [cell("Top", "70.10"), cell("Zero", "1.00")]
-    planned = [
-        PlannedCell(run, None, "final", (), cell=one)
-        for one, run in zip(cells, (top, zero), strict=True)
-    ]
+    planned = bound(cells, (top, zero))
     shelf = Shelf().put(top, CLOSE).put(zero, [[0.0, 0.0], [0.0, 0.0], [0.0, 0.1]])
     plan = plan_of([table(cells, claims=[Claim("c", "s", "'Top' / 'Zero' > 1")])], planned)
     report = judged(plan, shelf)
@@ -614,7 +622,7 @@ def test_printed_spreads_are_pooled_within_one_metric_only():
         cell("B", "70.10 ± 0.60"),
         replace(cell("C", "70.10 ± 9.00"), metric="f1_macro"),
     ]
-    planned = [PlannedCell(run, None, "final", (), cell=one) for one in cells]
+    planned = bound(cells, [run] * len(cells))
     shelf = Shelf().put(run, CLOSE)
     for key, record in shelf.records.items():
         both = {**record.metrics, "f1_macro": record.metrics["accuracy"]}
