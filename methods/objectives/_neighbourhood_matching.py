@@ -31,11 +31,7 @@ def draw_candidates(valid: Tensor, n: int, generators: Sequence[torch.Generator]
 
 
 def neighbourhood_loss(
-    q: Tensor,
-    candidates: Tensor,
-    neighbours: int,
-    temperature: float,
-    valid: Tensor | None = None,
+    q: Tensor, candidates: Tensor, neighbours: int, temperature: float, valid: Tensor | None = None
 ) -> Tensor:
     """Eq. 11, (models,); q: models x batch x width, candidates: models x K x width, length one.
 

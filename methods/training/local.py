@@ -157,15 +157,7 @@ def adapted_heads(
     """
     everyone = torch.arange(federation.n_clients)
     return train_clients(
-        model,
-        start,
-        everyone,
-        federation,
-        everyone,
-        options,
-        seeds,
-        t,
-        encoder_epochs=0,
+        model, start, everyone, federation, everyone, options, seeds, t, encoder_epochs=0
     )
 
 

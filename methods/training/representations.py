@@ -169,11 +169,7 @@ class RepresentationOptions:
 
 
 def contrastive_training(
-    network: Forward,
-    state: State,
-    z: Pairs,
-    options: RepresentationOptions,
-    seeds: Seeds,
+    network: Forward, state: State, z: Pairs, options: RepresentationOptions, seeds: Seeds
 ) -> tuple[State, Sequence[float]]:
     """`state` (one model) after training on `z`, and the mean loss of each epoch.
 

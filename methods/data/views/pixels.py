@@ -93,10 +93,7 @@ def crop(images: Tensor, pairs: Tensor, shares: Tensor, columns: Tensor) -> Tens
     """Resized crops n x C x H x W of float images (any number) x C x H x W."""
     (n, channels, height), width = pairs.shape[:3], images.shape[3]
     x = F.embedding_bag(
-        pairs.view(-1, 2),
-        images.view(-1, width),
-        mode="sum",
-        per_sample_weights=shares.view(-1, 2),
+        pairs.view(-1, 2), images.view(-1, width), mode="sum", per_sample_weights=shares.view(-1, 2)
     )
     return torch.bmm(x.view(n, channels * height, width), columns).view(n, channels, height, width)
 
