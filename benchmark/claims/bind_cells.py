@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 
 from ..errors import SpecError
 from ..spec import limits
+from ..spec.fields import Label
 from ..spec.model import Claim, Paper, Relation, Table
 from ..spec.problems import nearest
 from .falsifiable import why_unbreakable
@@ -25,7 +26,6 @@ from .grammar import (
     Chain,
     Expression,
     Function,
-    Label,
     Number,
     Operation,
     Step,

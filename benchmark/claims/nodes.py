@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from ..errors import SpecError
+from ..spec.fields import Label
 from ..spec.model import Cell
-from .grammar import FunctionName, Label, Number, Relation, Sign
+from .grammar import FunctionName, Number, Relation, Sign
 
 CellKey = tuple[str, Label, Label]
 
