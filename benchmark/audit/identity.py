@@ -32,12 +32,11 @@ class ComparableValue:
 
     experiment: a key that two numbers share if they read the same run. Options that the run's own
     method does not have are left out, as far as the method is implemented; the key of other
-    experiments holds all that the spec says. surroundings: a key for all but what was tried.
+    experiments holds all that the spec says.
     """
 
     cell: Cell
     experiment: str
-    surroundings: str
 
     @cached_property
     def round(self) -> int | str:
@@ -60,7 +59,8 @@ class ComparableValue:
     @cached_property
     def conditions(self) -> tuple[object, ...]:
         """What was measured how, whatever was tried: data, clients, encoder, round."""
-        return self.surroundings, self.measure, self.round, self.cell.trial
+        others = {k: v for k, v in self.cell.experiment.items() if k not in SUBJECT}
+        return canonical(others), self.measure, self.round, self.cell.trial
 
     @cached_property
     def bounds(self) -> Interval:
@@ -98,11 +98,7 @@ def numbers(paper: Paper) -> tuple[ComparableValue, ...]:
     """
     resolver = Resolver(AS_PUBLISHED)
     return tuple(
-        ComparableValue(
-            cell,
-            _run(cell, resolver),
-            canonical({k: v for k, v in cell.experiment.items() if k not in SUBJECT}),
-        )
+        ComparableValue(cell, _run(cell, resolver))
         for table in paper.tables
         for cell in table.cells
         if cell.experiment and cell.printed.value is not None and not cell.printed.approximate

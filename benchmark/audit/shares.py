@@ -145,15 +145,16 @@ def sample(asked: Asked) -> tuple[int, ...] | None:
         return None
     tried = 0
     for total, bounds in sums(asked):
-        for first in _middle_out(total // asked.runs, asked.images):
+        middle = total // asked.runs
+        steps = range(asked.images + 1 if asked.runs > 2 else 1)
+        outwards = (middle + step for apart in steps for step in dict.fromkeys((apart, -apart)))
+        for first in (k for k in outwards if 0 <= k <= asked.images):
             tried += 1
             if tried > MOST_TRIED:
                 return None
             found = _filled(asked, total, bounds, first)
             if found is not None:
                 return tuple(sorted(found))
-            if asked.runs == 2:
-                break
     return None
 
 
@@ -174,16 +175,6 @@ def _filled(asked: Asked, total: int, bounds: tuple[int, int], first: int) -> li
         return None
     pair = [(rest - apart) // 2, (rest + apart) // 2]
     return [*known, *pair] if pair[0] >= 0 and pair[1] <= asked.images else None
-
-
-def _middle_out(middle: int, last: int) -> Iterator[int]:
-    """All of 0 to `last`, those next to `middle` first."""
-    yield middle
-    for step in range(1, last + 1):
-        if middle + step <= last:
-            yield middle + step
-        if middle - step >= 0:
-            yield middle - step
 
 
 def largest_sd(mean: Interval, runs: int, ddof: int) -> float:

@@ -65,7 +65,7 @@ _CELL = re.compile(
     (?:\s*(?:
         ±\s*(?P<sd>{_NUMBER})
       | \(\s*±\s*(?P<sd_in>{_NUMBER})\s*\)
-      | [_^]\{{\s*\(?\s*±\s*(?P<sd_script>{_NUMBER})\s*\)?\s*\}}
+      | [_^]\{{?\s*\(?\s*±\s*(?P<sd_script>{_NUMBER})\s*\)?\s*\}}?
       | _\{{\s*\(?\s*(?P<lowered>{_NUMBER})\s*\)?\s*\}}
       | (?P<gap>)\(\s*(?P<bracket>{_NUMBER})\s*\)
     ))?

@@ -174,11 +174,7 @@ def _tables(blocks: Any) -> Iterator[Any]:
 
 def _spread(rows: Sequence[Any], width: int) -> list[list[_Cell]]:
     """Rows of pandoc's with each cell at all places that it spans."""
-    if width > limits.COLUMNS or len(rows) * width > limits.CELLS:
-        raise FedreproError(
-            f"the table has {len(rows):,} rows of up to {width:,} columns; "
-            f"at most {limits.COLUMNS} columns and {limits.CELLS:,} cells are read"
-        )
+    table_latex.bounded(len(rows), width)
     made: list[list[_Cell | None]] = [[None] * width for _ in rows]
     for i, (_, cells) in enumerate(rows):
         j = 0
@@ -210,11 +206,7 @@ def _csv(text: str) -> _Grid:
     except csv.Error as error:
         raise FedreproError(f"line {reader.line_num}: not a CSV file: {error}") from None
     width = len(rows[0]) if rows else 0
-    if width > limits.COLUMNS or len(rows) * width > limits.CELLS:
-        raise FedreproError(
-            f"the table has {len(rows):,} rows of up to {width:,} columns; "
-            f"at most {limits.COLUMNS} columns and {limits.CELLS:,} cells are read"
-        )
+    table_latex.bounded(len(rows), width)
     for row, at in zip(rows, lines, strict=True):
         if len(row) != width:
             raise FedreproError(f"line {at}: has {len(row)} fields, the first line has {width}")

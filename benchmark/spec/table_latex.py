@@ -88,14 +88,19 @@ def plain(text: str) -> Plain:
         raise _refused(text, other.start(), said)
     rows, header = _rows(text[start:end], "tblr" in first[1])
     width = max((sum(map(_span, row)) for row in rows), default=0)
-    if width > limits.COLUMNS or len(rows) * width > limits.CELLS:
-        raise FedreproError(
-            f"the table has {len(rows):,} rows of up to {width:,} columns; "
-            f"at most {limits.COLUMNS} columns and {limits.CELLS:,} cells are read"
-        )
+    bounded(len(rows), width)
     lines = " \\\\\n".join(" & ".join(row) for row in rows)
     made = f"\\begin{{tabular}}{{{'l' * width}}}\n{lines}\n\\end{{tabular}}"
     return Plain(_macros(text[: first.start()]) + made, header, bool(_SIUNITX.search(spec)))
+
+
+def bounded(rows: int, width: int) -> None:
+    """Raises `FedreproError` for a table that exceeds the limits."""
+    if width > limits.COLUMNS or rows * width > limits.CELLS:
+        raise FedreproError(
+            f"the table has {rows:,} rows of up to {width:,} columns; "
+            f"at most {limits.COLUMNS} columns and {limits.CELLS:,} cells are read"
+        )
 
 
 def balanced(text: str, start: int) -> int:

@@ -24,18 +24,15 @@ def check(paper: Paper) -> Iterator[Finding]:
         if best.round == "best" != other.round
     ]
     for tables, pairs in grouped(found, tables_of).items():
-        sound = [pair for pair in pairs if can_be_best(*pair)]
+        # Rounding keeps order, so intervals that merely touch decide, too.
+        sound = [
+            (best, other)
+            for best, other in pairs
+            if best.bounds[1] > other.bounds[0]
+            or best.cell.printed.value == other.cell.printed.value
+        ]
         yield from (_too_low(*pair) for pair in pairs if pair not in sound)
         yield _tables(tables, sound, len(pairs))
-
-
-def can_be_best(best: ComparableValue, other: ComparableValue) -> bool:
-    """Whether the one value can be at least the other.
-
-    Rounding keeps order, so intervals that merely touch decide, too.
-    """
-    low, high = other.bounds[0], best.bounds[1]
-    return high > low or best.cell.printed.value == other.cell.printed.value
 
 
 def _too_low(upper: ComparableValue, lower: ComparableValue) -> Finding:

@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from math import log10
 
-from ...analytic.base import Analytic, Reading, judge_analytic, recompute
+from ...analytic.base import Analytic, judge_analytic, recompute
 from ...claims.nodes import CellKey, key_of
 from ...errors import FedreproError
 from ...spec.model import Cell, Paper
@@ -66,11 +66,20 @@ def check(paper: Paper) -> Iterator[Finding]:
         fitting = [one for one in recomputed.readings if one.fits]
         if fits and fitting:
             by_chance = _by_chance(cell, max(recomputed.searched, len(recomputed.readings)))
-            counts = [(one, *_counted(tried[cell.formula, one.name])) for one in fitting]
+            quantities = [tried[cell.formula, one.name].values() for one in fitting]
+            counts = [(sum(hits), len(hits)) for hits in quantities]
             fits = any(
-                2 * hits > of or (2 * hits == of and by_chance < _CHANCE) for _, hits, of in counts
+                2 * hits > of or (2 * hits == of and by_chance < _CHANCE) for hits, of in counts
             )
-            elsewhere = "" if fits else _elsewhere(counts)
+            told = "; ".join(
+                f"'{one.name}' fits {hits} of {of} quantities"
+                for one, (hits, of) in zip(fitting, counts, strict=True)
+            )
+            if not fits:
+                elsewhere = (
+                    " It fits here, but no such reading fits most of the formula's numbers: "
+                    f"{told}."
+                )
         yield finding(
             ("formula", cell.table, *cell.row, *cell.column),
             (cell,),
@@ -103,12 +112,3 @@ def _tried(cells: Sequence[Cell], found: Mapping[CellKey, Analytic]) -> Tried:
             quantities, quantity = tried[cell.formula, one.name], f"{one.value} {cell.unit}"
             quantities[quantity] = one.fits or quantities.get(quantity, False)
     return tried
-
-
-def _counted(quantities: Mapping[str, bool]) -> tuple[int, int]:
-    return sum(quantities.values()), len(quantities)
-
-
-def _elsewhere(counts: Sequence[tuple[Reading, int, int]]) -> str:
-    told = "; ".join(f"'{one.name}' fits {hits} of {of} quantities" for one, hits, of in counts)
-    return f" It fits here, but no such reading fits most of the formula's numbers: {told}."

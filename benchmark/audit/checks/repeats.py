@@ -28,12 +28,14 @@ def check(paper: Paper) -> Iterator[Finding]:
     cells = (one for one in numbers(paper) if one.cell.kind == "empirical")
     values = [one for one in cells if one.cell.trial is None]
     places = grouped(values, lambda one: one.conditions)
-    widths = {key: _width(alike) for key, alike in places.items()}
+    known = {key: [Fraction(x.cell.printed.value or 0) for x in one] for key, one in places.items()}
+    widths = {key: max(held) - min(held) for key, held in known.items()}
     found: dict[frozenset[Label], tuple[Sequence[Pair], float, int]] = {}
     for row in grouped(values, lambda one: (one.cell.table, one.cell.row)).values():
         others = counterparts(row, places)
         for label, pairs in others.items():
-            if len(pairs) < min(2, len(row)) or not all(_equal(*pair) for pair in pairs):
+            printed = [[(x.cell.printed.value, x.cell.printed.sd) for x in pair] for pair in pairs]
+            if len(pairs) < min(2, len(row)) or not all(one == other for one, other in printed):
                 continue
             chance = min(1.0, _chance([one for one, _ in pairs], widths) * len(others))
             labels = frozenset((row[0].cell.row, label))
@@ -57,17 +59,6 @@ def counterparts(row: Sequence[ComparableValue], places: Places) -> dict[Label, 
             elif other.has_spread == one.has_spread:
                 found[other.cell.row].setdefault(i, (one, other))
     return {label: list(pairs.values()) for label, pairs in found.items() if label not in same}
-
-
-def _equal(one: ComparableValue, other: ComparableValue) -> bool:
-    a, b = one.cell.printed, other.cell.printed
-    return (a.value, a.sd) == (b.value, b.sd)
-
-
-def _width(values: Sequence[ComparableValue]) -> Fraction:
-    """The range of values that were measured under the same conditions."""
-    known = [Fraction(one.cell.printed.value or 0) for one in values]
-    return max(known) - min(known)
 
 
 def _chance(row: Sequence[ComparableValue], widths: Mapping[tuple[object, ...], Fraction]) -> float:
