@@ -65,7 +65,9 @@ class DataSet(ABC):
         """A part from `<folder>/<name>/<part>/<class>/`, which no checksum holds to the release."""
         where = folder / self.name / part
         classes = None if part == "unlabeled" else self.n_classes
-        return Stored(*read_folder(where, channels, classes, folder), False, str(where), note)
+        images, labels, passed = read_folder(where, channels, classes, folder)
+        note = "; ".join(filter(None, (note, passed)))
+        return Stored(images, labels, False, str(where), note)
 
 
 class ReleasedSet(DataSet):

@@ -8,6 +8,7 @@ How the pixels of a file become 0 to 255, so that no image is changed unnoticed:
   reads colour of 16 bits, and keeps the upper byte);
 - an alpha channel or a transparent colour: left out where every pixel is opaque. Transparent pixels
   are refused: what they show depends on a background that the file does not name;
+- the orientation of EXIF is applied; files of several frames are refused;
 - all else (CMYK, LAB, 32-bit whole numbers, floating point) is refused: its range or its colours
   are not in the file.
 
@@ -24,7 +25,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, ImageOps
 from torch import Tensor
 
 from ..errors import DataError
@@ -33,43 +34,53 @@ from .fetch import NAME
 
 FORMATS = {
     ".bmp": "BMP", ".gif": "GIF", ".jpeg": "JPEG", ".jpg": "JPEG", ".pgm": "PPM", ".png": "PNG",
-    ".ppm": "PPM", ".tif": "TIFF", ".webp": "WEBP",
+    ".ppm": "PPM", ".tif": "TIFF", ".tiff": "TIFF", ".webp": "WEBP",
 }  # fmt: skip
 """What a file is read as, by the end of its name; nothing else is tried on it."""
+_OTHER_IMAGES = (".avif", ".heic", ".heif", ".jp2", ".jxl", ".npy", ".svg", ".tga")
 _PLAIN = ("1", "L", "P", "RGB")
 _ALPHA = ("LA", "PA", "RGBA")
 _SIXTEEN_BITS = ("I;16", "I;16B", "I;16L", "I;16N")
-_DECODED = 2
+_DECODED = 3
 """Raised when images are decoded to other pixels, so that cached arrays are made again."""
 
 
 def read_folder(
     where: Path, channels: int, n_classes: int | None, folder: Path
-) -> tuple[Tensor, Tensor | None]:
-    """Images (uint8, n x channels x height x width) and labels.
+) -> tuple[Tensor, Tensor | None, str]:
+    """Images (uint8, n x channels x height x width), labels, and what was not read.
 
-    Classes are numbered in the order of their folders' names, as numbers where all names are.
-    With `n_classes` None all images below `where` are taken, without labels. Decoded arrays are
+    Classes are numbered in the order of their folders' names, as numbers where all names are, and
+    the parts `train` and `test` must name the same ones. With `n_classes` None all
+    images below `where` are taken, without labels. Decoded arrays are
     cached under the names, sizes and times of all images; a damaged .npz is made again.
 
-    Raises `DataError` for a wrong number of classes, images of different sizes, unreadable images
-    and a folder that cannot be listed.
+    Raises `DataError` for a wrong number of classes, other classes than in the other part, a class
+    without images, folders inside of a class, images of different sizes or of formats that are not
+    read, unreadable images and a folder that cannot be listed.
     """
     try:
         folders = _folders(where, n_classes)
-        listed = [(*file, label) for name, label in folders for file in _images_in(name)]
+        listed, passed = list[tuple[str, int, int, int]](), list[str]()
+        for name, label in folders:
+            images, others = _images_in(name, nested=n_classes is None)
+            listed += [(*file, label) for file in images]
+            passed += others
+            if not images and n_classes is not None:
+                raise DataError(f"{name} holds no images ({', '.join(FORMATS)})")
     except OSError as error:
         raise DataError(f"{where} cannot be read ({error})") from error
     if not listed:
         raise DataError(f"{where} holds no images ({', '.join(FORMATS)})")
     title = f"{where.parent.name}-{where.name}-{_key(where.resolve(), channels, n_classes)[:8]}"
     cached = folder / NAME / f"{title}-{_key(_DECODED, *listed)}.npz"
-    images = _cached(cached, len(listed), channels)
-    if images is None:
-        images = _decoded([path for path, *_ in listed], channels)
-        _keep(images, cached, title)
+    pixels = _cached(cached, len(listed), channels)
+    if pixels is None:
+        pixels = _decoded([path for path, *_ in listed], channels)
+        _keep(pixels, cached, title)
     labels = None if n_classes is None else torch.tensor([label for *_, label in listed])
-    return torch.from_numpy(images), labels
+    told = f"{len(passed)} other files were not read (first {passed[0]})" if passed else ""
+    return torch.from_numpy(pixels), labels, told
 
 
 def _key(*parts: object) -> str:
@@ -81,20 +92,41 @@ def _folders(where: Path, n_classes: int | None) -> list[tuple[str, int]]:
     """The folders of images in the order in which they are numbered, with their labels."""
     if n_classes is None:
         return [(name, 0) for name in sorted(found for found, _, _ in os.walk(where))]
-    classes = [p for p in where.iterdir() if p.is_dir() and not p.name.startswith(".")]
+    classes = _classes(where)
     if len(classes) != n_classes:
         raise DataError(f"{where} holds {len(classes)} class folders, the set has {n_classes}")
+    other = where.with_name({"train": "test", "test": "train"}[where.name])
+    apart = sorted({p.name for p in classes} ^ {p.name for p in _classes(other)})
+    if other.is_dir() and apart:
+        raise DataError(f"{where} and {other} name other classes: {', '.join(apart[:6])}")
     numbers = all(p.name.isdecimal() for p in classes)
     classes.sort(key=lambda p: (int(p.name) if numbers else 0, p.name))
     return [(str(p), label) for label, p in enumerate(classes)]
 
 
-def _images_in(folder: str) -> list[tuple[str, int, int]]:
-    """Path, size and time of change of each image, by name."""
+def _classes(where: Path) -> list[Path]:
+    if not where.is_dir():
+        return []
+    return [p for p in where.iterdir() if p.is_dir() and not p.name.startswith(".")]
+
+
+def _images_in(folder: str, nested: bool) -> tuple[list[tuple[str, int, int]], list[str]]:
+    """Path, size and time of change of each image, by name, and the files that are none."""
+    images, others = list[tuple[str, int, int]](), list[str]()
     # Not pathlib: a set has 50,000 images, and this runs whenever it is loaded.
     with os.scandir(folder) as entries:
-        images = [e for e in entries if e.name.lower().endswith((*FORMATS,)) and e.name[0] != "."]
-        return sorted((e.path, e.stat().st_size, e.stat().st_mtime_ns) for e in images)
+        for entry in (e for e in entries if e.name[0] != "."):
+            name = entry.name.lower()
+            if entry.is_dir():
+                if not nested:
+                    raise DataError(f"{entry.path} is a folder inside of a class; move its images")
+            elif name.endswith((*FORMATS,)):
+                images.append((entry.path, entry.stat().st_size, entry.stat().st_mtime_ns))
+            elif name.endswith(_OTHER_IMAGES):
+                raise DataError(f"{entry.path} is of a format that is not read; save it as PNG")
+            else:
+                others.append(entry.path)
+    return sorted(images), sorted(others)
 
 
 def _decoded(paths: list[str], channels: int) -> NDArray[np.uint8]:
@@ -120,6 +152,9 @@ def decode(path: str, channels: int) -> NDArray[np.uint8]:
     meant = FORMATS[Path(path).suffix.lower()]
     try:
         with Image.open(path, formats=(meant,)) as picture:
+            if (frames := getattr(picture, "n_frames", 1)) > 1:
+                raise DataError(f"{path} holds {frames} images; save the one that is meant")
+            ImageOps.exif_transpose(picture, in_place=True)
             pixels = _bytes_of(picture, path, channels)
     except DataError:
         raise

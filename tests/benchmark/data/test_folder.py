@@ -101,11 +101,59 @@ def test_a_folder_where_nothing_can_be_written_is_read_all_the_same(photos: Path
     assert len(load("stl10", "train", data_dir=photos).portion) == 20
 
 
-def test_files_that_are_no_images_are_left_out(photos: Path) -> None:
+def test_files_that_are_no_images_are_left_out_and_said(photos: Path) -> None:
+    ship = photos / "stl10" / "train" / "ship"
     for name in ("Thumbs.db", "._0.png", "notes.txt"):
-        (photos / "stl10" / "train" / "ship" / name).write_text("x")
+        (ship / name).write_text("x")
     (photos / "stl10" / "train" / ".hidden").mkdir()
-    assert len(load("stl10", "train", data_dir=photos).portion) == 20
+    loaded = load("stl10", "train", data_dir=photos)
+    assert len(loaded.portion) == 20
+    assert loaded.note is not None
+    assert f"; 2 other files were not read (first {ship / 'Thumbs.db'})" in loaded.note
+
+
+@pytest.mark.parametrize("name", ["2.heic", "more/2.png"])
+def test_images_that_would_be_left_out_are_an_error(photos: Path, name: str) -> None:
+    path = photos / "stl10" / "train" / "ship" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("x")
+    with pytest.raises(DataError, match=r"a format that is not read|a folder inside of a class"):
+        load("stl10", "train", data_dir=photos)
+
+
+@pytest.mark.parametrize("other", ["Ship", "whale"])
+def test_parts_that_name_other_classes_are_refused(photos: Path, other: str) -> None:
+    for name in CLASSES:
+        save(photos / "stl10" / "test" / (other if name == "ship" else name) / "0.png", 5)
+    with pytest.raises(DataError, match=f"name other classes: {min(other, 'ship')}, "):
+        load("stl10", "train", data_dir=photos)
+    with pytest.raises(DataError, match="name other classes"):
+        load("stl10", "test", data_dir=photos)
+
+
+def test_a_class_without_images_is_refused(photos: Path) -> None:
+    for image in (photos / "stl10" / "train" / "ship").iterdir():
+        image.unlink()
+    with pytest.raises(DataError, match=r"train/ship holds no images"):
+        load("stl10", "train", data_dir=photos)
+
+
+def test_images_are_turned_as_their_camera_says(photos: Path) -> None:
+    path = photos / "stl10" / "train" / "ship" / "0.png"
+    upright = Image.open(path).copy()
+    exif = Image.Exif()
+    exif[0x0112] = 6  # the camera was turned a quarter
+    upright.rotate(90, expand=True).save(path, exif=exif)
+    loaded = load("stl10", "train", data_dir=photos)
+    assert loaded.portion.images[16].permute(1, 2, 0).tolist() == np.asarray(upright).tolist()
+
+
+def test_a_file_of_several_images_is_refused(photos: Path) -> None:
+    frames = [Image.new("RGB", (6, 6), colour) for colour in ("red", "blue")]
+    path = photos / "stl10" / "train" / "ship" / "1.gif"
+    frames[0].save(path, save_all=True, append_images=frames[1:])
+    with pytest.raises(DataError, match=f"{path} holds 2 images"):
+        load("stl10", "train", data_dir=photos)
 
 
 def test_a_damaged_image_and_one_of_another_size_are_named(photos: Path) -> None:
