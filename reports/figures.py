@@ -78,9 +78,9 @@ def marker(i: int) -> str:
     return list(SHAPES)[i // len(PALETTE) % len(SHAPES)]
 
 
-def svg(series: Series) -> str:
+def svg(series: Series) -> bytes:
     """An SVG document of one panel."""
-    return drawn(lambda: _pictures(series) if series.kind == "pictures" else _plot(series)).decode()
+    return drawn(lambda: _pictures(series) if series.kind == "pictures" else _plot(series))
 
 
 def drawn(draw: Callable[[], Figure], form: str = "svg") -> bytes:

@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from ...benchmark.judging.scoreboard import Scoreboard, why_not_run
 from ...benchmark.printable import printable
-from ...benchmark.results import Report, RunSummary, Series, TableResult
+from ...benchmark.results import Report, RunSummary
 from ...benchmark.spec.fields import ADDRESS
 from .. import answer_pictures, evidence, figures, layout, overview, specification_curve, strips
 from ..pages import badge, css_class, page, word
@@ -27,6 +27,8 @@ def render(reports: Sequence[Report]) -> str:
 @cache
 def _template() -> Template:
     names = {
+        "answer_pictures": answer_pictures,
+        "figures": figures,
         "layout": layout,
         "overview": overview,
         "specification_curve": specification_curve,
@@ -56,31 +58,6 @@ def _settings(run: RunSummary) -> Markup:
     return htmlsafe_json_dumps(lines, dumps=printable)
 
 
-def _picture(series: Series) -> str:
-    """The address of a figure panel: the drawing itself."""
-    return _address_of(figures.svg(series).encode())
-
-
-def _against(table: TableResult) -> str:
-    """The address of a table's picture, printed against ours; empty where it has none."""
-    return _address_of(answer_pictures.printed_against_ours(table))
-
-
-def _by_exchange(table: TableResult, report: Report) -> str:
-    """The address of the picture of a table over what was exchanged; empty where it has none."""
-    return _address_of(answer_pictures.by_exchange(report, table))
-
-
-def _by_column(table: TableResult) -> str:
-    """The address of a figure of the paper; empty where it is drawn in another way."""
-    return _address_of(answer_pictures.by_column(table))
-
-
-def _ratios(report: Report) -> str:
-    """The address of the picture of all claims; empty where none has a ratio."""
-    return _address_of(answer_pictures.claim_ratios(report))
-
-
 def _address_of(drawing: bytes) -> str:
     """The drawing itself as an address; empty where there is none."""
     if not drawing:
@@ -90,22 +67,18 @@ def _address_of(drawing: bytes) -> str:
 
 _FILTERS: dict[str, Callable[..., object]] = {
     "address": _address,
+    "data": _address_of,
     "css": css_class,
     "curve": specification_curve.draw,
     "evidence": evidence.line,
     "dots": strips.dots,
     "legend": figures.legend,
-    "picture": _picture,
     "plural": layout.plural,
     "said": specification_curve.said,
     "settings": _settings,
     "told": evidence.of_table,
     "range": evidence.span,
-    "against": _against,
-    "by_column": _by_column,
-    "by_exchange": _by_exchange,
     "marks": answer_pictures.marks,
-    "ratios": _ratios,
     "badge": badge,
     "word": word,
 }

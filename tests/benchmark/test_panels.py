@@ -88,6 +88,6 @@ def test_a_picture_that_all_runs_share_stands_once_and_others_under_their_run() 
 
 def test_a_grid_has_every_picture_under_its_name() -> None:
     named = {f"name {i}": [[[i], [9]], [[8], [7]]] for i in range(6)}
-    drawing = svg(Series("pictures", "", "", "", pictures=named))
+    drawing = svg(Series("pictures", "", "", "", pictures=named)).decode()
     assert drawing.count("<image ") == 6
     assert all(f">{name}<" in drawing for name in named)
