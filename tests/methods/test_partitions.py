@@ -293,14 +293,8 @@ BOTH: list[Sampled] = [
 ]
 
 
-def shuffled(per_class: int, n_classes: int = 10, seed: int = 0) -> ImageSet:
-    order = torch.randperm(per_class * n_classes, generator=torch.Generator().manual_seed(seed))
-    labels = torch.arange(n_classes).repeat(per_class)[order]
-    return ImageSet(torch.zeros(len(labels), 1, 1, 1, dtype=torch.uint8), labels)
-
-
 def deal_samples(partition: Sampled, train: int = 60, test: int = 50, trial: int = 0) -> Federation:
-    return partition.deal(shuffled(train), shuffled(test, seed=1), 10, Seeds(trial))
+    return partition.deal(portion(train), portion(test, seed=1), 10, Seeds(trial))
 
 
 def counts(labels: Tensor | None, index: Tensor) -> Tensor:
