@@ -1,7 +1,7 @@
 """What a cell of somebody's table prints: pandoc's inlines or TeX as text, and that as a number.
 
-Text keeps what is raised as `^{2}` and what is lowered as `_{2}`, and unknown commands of TeX with
-their backslash, so that a reader of the text sees what it does not understand.
+Text keeps what is raised as `^{2}` and what is lowered as `_{2}`. Unknown commands of TeX keep
+their backslash, so that such a cell is not understood.
 """
 
 from __future__ import annotations

@@ -116,6 +116,12 @@ def parse(text: str) -> Parsed:
 def _latex(text: str) -> _Grid:
     made = table_latex.plain(text)
     grid = _by_pandoc(made.text, "latex+raw_tex", text)
+    size = len(grid.rows), len(grid.rows[0]) if grid.rows else 0
+    if size != made.size:
+        raise FedreproError(
+            f"pandoc reads {size[0]} rows of {size[1]} columns, the file has {made.size[0]} of "
+            f"{made.size[1]}; write out the author's own commands in it"
+        )
     why = "above the first rule" if made.header else ""
     return _Grid(grid.rows, grid.lines, made.header, why, made.brackets)
 

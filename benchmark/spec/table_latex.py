@@ -51,11 +51,12 @@ _SIUNITX = re.compile(r"(?<![A-Za-z\\])S(?![A-Za-z])|\bsi\s*=")
 class Plain:
     """A table as a plain `tabular`, with the macros before it.
 
-    header: how many rows stand above the first full rule below a row; None without one. brackets:
-    whether columns are siunitx's, in which (2) is the uncertainty of the last digit.
+    size: rows and columns. header: how many rows stand above the first full rule below a row, if
+    there is one. brackets: whether columns are siunitx's: (2) is the uncertainty of the last digit.
     """
 
     text: str
+    size: tuple[int, int]
     header: int | None
     brackets: bool
 
@@ -91,7 +92,8 @@ def plain(text: str) -> Plain:
     bounded(len(rows), width)
     lines = " \\\\\n".join(" & ".join(row) for row in rows)
     made = f"\\begin{{tabular}}{{{'l' * width}}}\n{lines}\n\\end{{tabular}}"
-    return Plain(_macros(text[: first.start()]) + made, header, bool(_SIUNITX.search(spec)))
+    whole = _macros(text[: first.start()]) + made
+    return Plain(whole, (len(rows), width), header, bool(_SIUNITX.search(spec)))
 
 
 def bounded(rows: int, width: int) -> None:

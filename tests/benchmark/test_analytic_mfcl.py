@@ -109,18 +109,6 @@ def test_end_to_end_bits_fit_when_divided_by_the_rate_and_not_as_eq_4_is_printed
     assert [r.fits for r in recompute(cell).readings] == [False, True]
 
 
-def test_of_the_end_to_end_totals_only_fedemas_on_resnet_50_fits_no_reading() -> None:
-    words = {
-        (row, method): judge_analytic(find("3", f"{row}|{method}", "α (bits)")).detail
-        for row in ("ResNet-18", "ResNet-50")
-        for method in ("FedEMA", "FedSimCLR")
-    }
-    assert words.pop(("ResNet-50", "FedEMA")) == "MISPRINT?"
-    assert set(words.values()) == {"EXACT"}
-    lines = judge_analytic(find("3", "ResNet-50|FedEMA", "α (bits)")).working
-    assert any("= 45.12e10" in line for line in lines)
-
-
 def test_bits_of_phase_1_of_resnet_18_do_not_fit_with_the_decoder_both_ways() -> None:
     cell = find("3", "ResNet-18|MFCL", "#bits (p1)")
     assert [r.value for r in recompute(cell).readings][1:] == [2 * 77_853 * 96]

@@ -69,12 +69,9 @@ def test_colour_of_sixteen_bits_keeps_its_upper_byte(tmp_path: Path) -> None:
     assert np.array_equal(decode(str(path), 3), (wide >> 8).transpose(2, 0, 1))
 
 
-def test_one_bit_is_black_and_white(tmp_path: Path) -> None:
+def test_one_bit_is_black_and_white_and_a_palette_stands_for_its_colours(tmp_path: Path) -> None:
     Image.fromarray(RAMP > 30000).convert("1").save(tmp_path / "x.png")
     assert np.array_equal(decode(str(tmp_path / "x.png"), 1)[0], (RAMP > 30000) * np.uint8(255))
-
-
-def test_a_palette_stands_for_its_colours(tmp_path: Path) -> None:
     picture = Image.new("P", (2, 1))
     picture.putpalette([255, 0, 0, 0, 0, 255])
     picture.putpixel((1, 0), 1)
