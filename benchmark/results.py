@@ -14,7 +14,6 @@ from .claims.answer import ClaimResult as ClaimResult
 from .claims.answer import ClaimWord as ClaimWord
 from .claims.answer import Comparison as Comparison
 from .claims.printed import SupportWord as SupportWord
-from .judging.first_lines import FirstLines
 from .judging.leads import Lead
 from .judging.table_answer import TableAnswer
 from .judging.table_answer import TableWord as TableWord
@@ -282,6 +281,22 @@ class External:
     seeds: tuple[int, ...]
     values: int
     statement: str
+
+
+@dataclass(frozen=True)
+class FirstLines:
+    """What a report says first."""
+
+    sentence: str = ""
+    run_on: str = ""
+    evidence: tuple[str, ...] = ()
+    totals: tuple[str, ...] = ()
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """All of them; what it was run on stands behind the sentence."""
+        run_on = f" ({self.run_on})" if self.run_on else ""
+        return (self.sentence + run_on, *self.evidence, *self.totals)
 
 
 @dataclass(frozen=True)

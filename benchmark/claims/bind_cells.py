@@ -21,25 +21,8 @@ from ..spec.fields import Label
 from ..spec.model import Claim, Paper, Relation, Table
 from ..spec.problems import nearest
 from .falsifiable import why_unbreakable
-from .grammar import (
-    Cells,
-    Chain,
-    Expression,
-    Function,
-    Number,
-    Operation,
-    Step,
-    parse,
-)
-from .nodes import (
-    Aggregate,
-    Arithmetic,
-    Elementary,
-    Leaf,
-    Node,
-    common_unit,
-    unit_of,
-)
+from .grammar import Cells, Chain, Expression, Function, Number, Operation, Step, parse
+from .nodes import Aggregate, Arithmetic, Elementary, Leaf, Node, common_unit, unit_of
 
 
 def bind(claim: Claim, table: Table, paper: Paper) -> tuple[Elementary, ...]:

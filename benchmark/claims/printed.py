@@ -21,15 +21,7 @@ from typing import Literal
 
 from ..spec.printed import RULES, Rule, closed_ends, half_unit
 from .grammar import Number
-from .nodes import (
-    Aggregate,
-    Arithmetic,
-    CellKey,
-    Elementary,
-    Leaf,
-    Node,
-    leaves,
-)
+from .nodes import Aggregate, Arithmetic, CellKey, Elementary, Leaf, Node, leaves
 
 SupportWord = Literal["supported", "contradicted", "undecidable", "not printed"]
 Interval = tuple[Fraction, Fraction]

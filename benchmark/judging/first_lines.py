@@ -8,16 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ..claims.answer import ClaimResult, ClaimWord
+from ..results import TableResult
 from ..stats.intervals import Interval
 from .leads import Lead
 from .table_answer import TableAnswer, bare_label
-
-if TYPE_CHECKING:
-    from ..results import TableResult
 
 _SAID: Mapping[ClaimWord, tuple[str, str, str, str]] = {
     "HOLDS": ("{}", "yes", "holds", "hold"),
@@ -41,22 +37,6 @@ _SAID: Mapping[ClaimWord, tuple[str, str, str, str]] = {
 """By word: of a clause in the sentence, before its numbers, of one claim and of several."""
 LARGER = 2.0
 """A ratio above this is more than published, not as published."""
-
-
-@dataclass(frozen=True)
-class FirstLines:
-    """What a report says first."""
-
-    sentence: str = ""
-    run_on: str = ""
-    evidence: tuple[str, ...] = ()
-    totals: tuple[str, ...] = ()
-
-    @property
-    def lines(self) -> tuple[str, ...]:
-        """All of them; what it was run on stands behind the sentence."""
-        run_on = f" ({self.run_on})" if self.run_on else ""
-        return (self.sentence + run_on, *self.evidence, *self.totals)
 
 
 def run_on(profile: str, tables: Sequence[TableResult]) -> str:

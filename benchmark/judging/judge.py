@@ -16,29 +16,17 @@ from ..claims.nodes import CellKey, Elementary, key_of
 from ..config import RunConfig
 from ..metrics import within_bounds
 from ..planning.plan import Plan, PlannedCell
-from ..results import (
-    AuditFinding,
-    CellResult,
-    Departure,
-    Report,
-    TableResult,
-    Verdict,
-)
+from ..results import AuditFinding, CellResult, Departure, FirstLines, Report, TableResult, Verdict
 from ..spec.model import Claim, Table
 from ..stats.intervals import describe
 from .answers import Answered, answer, pooled
 from .cell_verdicts import cell_verdicts
 from .evidence import Evidence
 from .figure_data import panels
-from .first_lines import FirstLines, evidence, sentence, totals
+from .first_lines import evidence, sentence, totals
 from .first_lines import run_on as what_first
 from .observed import Observed, observed
-from .other_readings import (
-    choices,
-    read_otherwise,
-    universes,
-    with_other_readings,
-)
+from .other_readings import choices, read_otherwise, universes, with_other_readings
 from .provenance import command_of, more_trials, provenance, run_on, run_summaries
 from .trials import Finished, Trials
 

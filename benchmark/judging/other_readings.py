@@ -8,13 +8,7 @@ from dataclasses import replace
 from ..config import FULL_PRECISION
 from ..open_choices import ChoiceResult, ReadingResult
 from ..planning.plan import Plan, PlannedCell
-from ..results import (
-    CellResult,
-    CellUnder,
-    ClaimUnder,
-    TableResult,
-    Universe,
-)
+from ..results import CellResult, CellUnder, ClaimUnder, TableResult, Universe
 from ..spec.readings import Reading, choices_of, free_readings
 
 _PRECISIONS = {

@@ -8,7 +8,6 @@ from typing import get_args
 import pytest
 
 from fedrepro.benchmark.claims.answer import ClaimAnswer
-from fedrepro.benchmark.judging.first_lines import FirstLines
 from fedrepro.benchmark.judging.leads import Lead
 from fedrepro.benchmark.judging.table_answer import TableAnswer
 from fedrepro.benchmark.open_choices import ChoiceResult, ReadingResult
@@ -21,6 +20,7 @@ from fedrepro.benchmark.results import (
     Comparison,
     Departure,
     Detail,
+    FirstLines,
     Provenance,
     Report,
     RunSummary,
