@@ -76,16 +76,24 @@ def test_a_paper_that_was_meant_is_named(verb: str, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.parametrize(
-    "words",
-    [["--jobs", "-1"], ["--tables", ","], ["--trials", "0"], ["--series", "-1"], ["--store", ""]],
+    ("words", "said"),
+    [
+        (["--jobs", "-1"], "argument --jobs"),
+        (["--tables", ","], "argument --tables"),
+        (["--trials", "0"], "argument --trials"),
+        (["--series", "-1"], "argument --series"),
+        (["--store", ""], "argument --store"),
+        (["--table", "3"], "unrecognized arguments: --table 3; did you mean '--tables'?"),
+        (["--profil=smoke"], "did you mean '--profile'?"),
+    ],
 )
-def test_a_value_that_no_run_could_take_is_refused(
-    words: list[str], capsys: pytest.CaptureFixture[str]
+def test_a_value_that_no_run_could_take_is_refused_and_no_option_is_guessed(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as left:
         main(["run", "cpcfl", *words])
     assert left.value.code == 2
-    assert f"argument {words[0]}" in capsys.readouterr().err.splitlines()[-1]
+    assert said in capsys.readouterr().err.splitlines()[-1]
 
 
 def in_shell(command: str) -> subprocess.CompletedProcess[bytes]:
@@ -201,13 +209,6 @@ def test_list_exports_every_number_as_text(name: str, capsys: pytest.CaptureFixt
         c for c in third["cells"] if (c["row"], c["column"]) == (["FedAvg", "None"], ["T = 75"])
     )
     assert (cell["published"], cell["sd"]) == ("41.20", None)
-
-
-def test_claims_that_the_printed_table_contradicts_are_listed(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert main(["claims", "cpcfl", "--contradicted"]) == 0
-    assert "8.35" in capsys.readouterr().out
 
 
 def test_a_report_without_any_trial_says_that_nothing_was_run(

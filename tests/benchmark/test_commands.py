@@ -42,34 +42,21 @@ def test_help_holds_an_example_that_the_command_takes(verb: str) -> None:
     assert build_parser().parse_args(words[1:]).execute
 
 
-def test_show_finds_a_cell_and_says_how_to_run_it(
+def test_show_prints_a_table_in_every_format_and_says_how_to_run_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = ["show", "cpcfl", "3", "--rows", "CP-CFL|SimCLR", "--store", str(tmp_path)]
-    assert main(arguments) == 0
-    text = capsys.readouterr().out
+    def shown(*words: str) -> str:
+        assert main(["show", "cpcfl", "3", "--store", str(tmp_path), *words]) == 0
+        return capsys.readouterr().out
+
+    text = shown("--rows", "CP-CFL|SimCLR")
     assert "76.80 NOT RUN" in text
     assert "FedAvg None" not in text
     assert "again: fedrepro run cpcfl --tables 3 --profile reduced" in text
-
-
-@pytest.mark.parametrize(
-    ("form", "holds"),
-    [("csv", "CP-CFL|SimCLR,T = 100"), ("latex", r"\toprule"), ("markdown", "| CP-CFL SimCLR |")],
-)
-def test_show_prints_a_table_in_other_formats(
-    form: str, holds: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["show", "cpcfl", "3", "--format", form, "--store", str(tmp_path)]) == 0
-    assert holds in capsys.readouterr().out
-
-
-def test_show_gives_scripts_the_judged_table(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["show", "cpcfl", "3", "--json", "--store", str(tmp_path)]) == 0
-    table = json.loads(capsys.readouterr().out)
-    assert table["cells"][0]["verdict"]["word"] == "NOT RUN"
+    assert "CP-CFL|SimCLR,T = 100" in shown("--format", "csv")
+    assert r"\toprule" in shown("--format", "latex")
+    assert "| CP-CFL SimCLR |" in shown("--format", "markdown")
+    assert json.loads(shown("--json"))["cells"][0]["verdict"]["word"] == "NOT RUN"
 
 
 def test_claims_are_data_for_scripts(capsys: pytest.CaptureFixture[str]) -> None:
@@ -77,6 +64,8 @@ def test_claims_are_data_for_scripts(capsys: pytest.CaptureFixture[str]) -> None
     found = json.loads(capsys.readouterr().out)
     assert {one["support"] for one in found} == {"contradicted"}
     assert {"paper", "table", "id", "says", "holds", "reason"} <= set(found[0])
+    assert main(["claims", "cpcfl", "--contradicted"]) == 0
+    assert "8.35" in capsys.readouterr().out
 
 
 def test_methods_tells_options_with_their_defaults(capsys: pytest.CaptureFixture[str]) -> None:
