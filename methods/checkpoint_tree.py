@@ -19,9 +19,11 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 Tree = Any
+Bytes = NDArray[np.uint8]
 _DTYPES = {
     str(dtype).removeprefix("torch."): dtype
     for dtype in (
@@ -33,17 +35,17 @@ DAMAGED = (KeyError, IndexError, TypeError, ValueError, AttributeError, RuntimeE
 """What `put_together` raises for what `taken_apart` did not give."""
 
 
-def taken_apart(tree: Tree) -> tuple[Any, list[Tensor]]:
-    """JSON, and the numbers of the tensors, each flat on the CPU; on the CPU nothing is copied.
+def taken_apart(tree: Tree) -> tuple[Any, list[Bytes]]:
+    """JSON, and the numbers of each tensor as bytes; of those on the CPU nothing is copied.
 
     Raises `TypeError` for anything that a tree cannot hold.
     """
-    flat: list[Tensor] = []
+    flat: list[Bytes] = []
     return _plain(tree, flat), flat
 
 
 def put_together(
-    plain: Any, flat: Sequence[Tensor], packages: Sequence[str], device: torch.device
+    plain: Any, flat: Sequence[Bytes], packages: Sequence[str], device: torch.device
 ) -> Tree:
     """The tree of which `taken_apart` made `plain` and `flat`.
 
@@ -75,7 +77,7 @@ def put_together(
     raise ValueError(f"no kind {kind!r}")
 
 
-def _plain(tree: Tree, flat: list[Tensor]) -> Any:
+def _plain(tree: Tree, flat: list[Bytes]) -> Any:
     if tree is None or type(tree) in (bool, int, float, str):
         return tree
     if isinstance(tree, Tensor):
@@ -97,27 +99,27 @@ def _plain(tree: Tree, flat: list[Tensor]) -> Any:
     raise TypeError(f"{kind.__module__}.{kind.__qualname__} cannot be saved")
 
 
-def _numbered(tensor: Tensor, flat: list[Tensor]) -> list[Any]:
+def _numbered(tensor: Tensor, flat: list[Bytes]) -> list[Any]:
     """Describes a tensor; its numbers, with the gaps between them, join `flat`."""
     if tensor.dtype not in _DTYPES.values() or tensor.layout != torch.strided:
         raise TypeError(f"tensors of {tensor.dtype} ({tensor.layout}) cannot be saved")
     shape, strides = list(tensor.shape), list(tensor.stride())
     reach = sum((size - 1) * step for size, step in zip(shape, strides, strict=True)) + 1
     numbers = tensor.as_strided((reach if tensor.numel() else 0,), (1,))
-    flat.append(numbers.cpu())
+    flat.append(numbers.cpu().view(torch.uint8).numpy())
     dtype, is_here = str(tensor.dtype).removeprefix("torch."), tensor.device.type == "cpu"
     return [len(flat) - 1, dtype, shape, strides, is_here]
 
 
-def _tensor(described: Any, flat: Sequence[Tensor], device: torch.device) -> Tensor:
+def _tensor(described: Any, flat: Sequence[Bytes], device: torch.device) -> Tensor:
     number, dtype, shape, strides, is_here = described
     if number < 0:
         raise ValueError("no tensor")
-    numbers = flat[number]
-    if numbers.dtype != _DTYPES[dtype]:
-        raise TypeError("a tensor of another type")
-    held = numbers.to(torch.device("cpu") if is_here else device, copy=True)
-    return torch.as_strided(held, shape, strides)
+    if flat[number].dtype != np.uint8:
+        raise TypeError("no bytes")
+    raw = torch.empty(len(flat[number]), dtype=torch.uint8)
+    numbers = raw.copy_(torch.from_numpy(flat[number])).view(_DTYPES[dtype])
+    return torch.as_strided(numbers if is_here else numbers.to(device), shape, strides)
 
 
 def _object(module: str, name: str, values: dict[str, Tree], packages: Sequence[str]) -> Tree:

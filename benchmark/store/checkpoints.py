@@ -65,7 +65,7 @@ class TrialFile:
             head = json.loads(arrays["head"].tobytes())
             other = [one for one, value in self.identity.items() if head["of"].get(one) != value]
             if not other:
-                flat = [_tensor(arrays[str(i)], kind) for i, kind in enumerate(head["dtypes"])]
+                flat = [arrays[str(i)] for i in range(len(arrays) - 1)]
                 return put_together(head["state"], flat, self.packages, self.device)
             self.refuse(f"is of another {other[0]}")
         except (*DAMAGED, RecursionError, StoreError):
@@ -76,11 +76,9 @@ class TrialFile:
         """Replaces what was saved; where that cannot be done, the trial goes on all the same."""
         try:
             plain, flat = taken_apart(state)
-            dtypes = [str(one.dtype).removeprefix("torch.") for one in flat]
-            head = {"of": dict(self.identity), "state": plain, "dtypes": dtypes}
-            arrays = {"head": np.frombuffer(json.dumps(head).encode(), dtype=np.uint8)}
-            for i, numbers in enumerate(flat):
-                arrays[str(i)] = numbers.contiguous().view(torch.uint8).numpy()
+            head = json.dumps({"of": dict(self.identity), "state": plain}).encode()
+            arrays = {"head": np.frombuffer(head, dtype=np.uint8)}
+            arrays |= {str(i): numbers for i, numbers in enumerate(flat)}
             with disk(self.root), replacing(self.path, self.root / UNFINISHED) as file:
                 write_npz(file, arrays)
         except (StoreError, OSError, TypeError, MemoryError) as error:
@@ -96,10 +94,3 @@ class TrialFile:
         """The trial needs it no longer."""
         with suppress(OSError):
             self.path.unlink()
-
-
-def _tensor(raw: Any, dtype: str) -> torch.Tensor:
-    kind = getattr(torch, dtype)
-    if raw.dtype != np.uint8 or not isinstance(kind, torch.dtype):
-        raise ValueError("no numbers")
-    return torch.from_numpy(raw).view(kind)

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from .. import registry
 from ..checkpoint import Checkpoint
-from ..checkpoint_tree import put_together, taken_apart
+from ..checkpoint_tree import Bytes, put_together, taken_apart
 from ..data.federation import Federation, ImageSet
 from ..data.views.augment import Augmentation
 from ..encoders.cnn import CNN
@@ -154,7 +154,7 @@ class _Checks:
 
     def __init__(self, method: FederatedMethod) -> None:
         self.method, self.task = method, small_task(method)
-        self.saved: list[tuple[Any, list[Tensor]]] = []
+        self.saved: list[tuple[Any, list[Bytes]]] = []
         # Asked before and after each save, which takes no time: 0, 1, 1, 2, 2, ...
         ticks = count(1)
         checkpoint = Checkpoint(self._save, 0.1, clock=lambda: float(next(ticks) // 2))
@@ -165,7 +165,7 @@ class _Checks:
 
     def _save(self, tree: Mapping[str, Any]) -> None:
         plain, flat = taken_apart(dict(tree))
-        self.saved.append((deepcopy(plain), [numbers.clone() for numbers in flat]))
+        self.saved.append((deepcopy(plain), [numbers.copy() for numbers in flat]))
 
     def _other(self, method: FederatedMethod, task: Task) -> str | None:
         """What another option or task changes in the first round, or in the end."""

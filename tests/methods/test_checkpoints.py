@@ -203,7 +203,7 @@ def test_other_classes_do_not_come_in(module: str, name: str, held: list[Any]) -
 )
 def test_what_was_never_taken_apart_is_refused(plain: Any) -> None:
     with pytest.raises(DAMAGED):
-        put_together(plain, [torch.zeros(4)], HERE, CPU)
+        put_together(plain, [np.zeros(4)], HERE, CPU)
 
 
 class Other:
