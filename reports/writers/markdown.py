@@ -1,5 +1,6 @@
 """The report as Markdown that renders on a code host, with collapsible details."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
@@ -143,6 +144,9 @@ def _section(table: TableResult) -> str:
     parts += [f"*{md.escape(note)}*" for note in table.notes]
     if table.cells:
         parts.append(_grid(table))
+        why = Counter((cell.verdict.word, cell.verdict.reason) for cell in table.cells)
+        rows = [[word, str(n), reason] for (word, reason), n in why.items()]
+        parts.append(md.details("Why cells say so", md.table(["cell", "how many", "why"], rows)))
     if table.findings:
         rows = [[f.status, f.statement, f.published, f.computed] for f in table.findings]
         header = ["status", "statement", "printed", "computed"]

@@ -230,8 +230,6 @@ def test_new_method_makes_modules_and_tests_that_pass(
         (tests / f"test_tried_{stem}.py").write_text(
             test.read_text().replace(dotted, f"tried_{stem}")
         )
-    fixtures = Path(__file__).parents[1] / "methods" / "conftest.py"
-    (tests / "conftest.py").write_text(fixtures.read_text())
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
          *map(str, tests.glob("test_tried_*.py"))],

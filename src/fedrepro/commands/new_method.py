@@ -12,9 +12,10 @@ from fedrepro.commands.new_project import template, write_new
 HELP = "make the module and the test of a new federated method, in a checkout"
 EXAMPLE = "fedrepro new-method fedmomentum --family supervised"
 _USED = (
-    "from fedrepro.methods.federated.base import Round, Task",
+    "from fedrepro.methods.federated.base import Round",
     "from fedrepro.methods.federated.supervised.fedavg import FedAvg",
     "from fedrepro.testing import check_method",
+    "from tests.methods.conftest import make_task",
 )
 _NAMES = ("FedAvg", "Message", "Round", "Server", "Task")
 """What the templates name themselves."""
