@@ -17,7 +17,7 @@ from ..errors import FedreproError
 from ..metrics import outside
 from ..results import Report
 from .baseline import Recorded, RecordedCell, recorded
-from .tolerance import mean_tolerance, spread_changed, standardised
+from .tolerance import mean_tolerance, means_by_trial, spread_changed
 
 Sources = Mapping[str, Mapping[str, str]]
 ABSENT = "absent"
@@ -32,7 +32,7 @@ class Movement:
 
     Attributes:
         where: the cell, `3: CP-CFL|SimCLR @ T = 25`, the claim, `3: id`, the table, `3`, or the
-            method, `methods: fedavg`.
+            method, `methods: fedavg, accuracy`.
         before: word, or number as text; 'absent' where the side lacks it.
         after: the same of the later side.
         difference: of the means, in the cell's unit.
@@ -93,7 +93,7 @@ def compare(
     tables: Collection[str] | None = None,
     *,
     source: Sources | None = None,
-    methods: Mapping[str, str] | None = None,
+    groups: Mapping[str, str] | None = None,
 ) -> list[Movement]:
     """What moved; an empty list says that nothing did.
 
@@ -101,8 +101,8 @@ def compare(
         tables: their ids; None for those that both sides have.
         source: by run key of the later side, the SHA-256 of each file of its code; if given,
             movements name the files that were edited in between.
-        methods: by run key of the later side, its method; if given, the means over all cells of a
-            method are compared, too.
+        groups: by cell, its method and metric; if given, the means over all cells of a group are
+            compared, too.
 
     Raises:
         FedreproError: if the sides have no table in common: that would compare nothing.
@@ -122,7 +122,7 @@ def compare(
         edited = [file for file, now in code.items() if now not in before.sources.get(file, ())]
         files = tuple(sorted(edited)) if before.sources else ()
         found += (replace(one, files=files) for one in _moved(place, old, new, compared))
-    found += _of_methods(before, after, places, methods or {})
+    found += _of_methods(before, after, places, groups or {})
     found += _reworded("table", before.tables, after.tables, shared)
     return found + _reworded("claim", before.claims, after.claims, shared)
 
@@ -153,7 +153,7 @@ def check(baseline: Recorded, report: Report, *, exact: bool = False) -> Baselin
         now,
         _tables(baseline) | _tables(now),
         source={run.key: run.source for run in report.runs},
-        methods={run.key: str(run.config["method"]) for run in report.runs if run.config},
+        groups=groups_of(report),
     )
     inexact = _why_inexact(baseline, now) if exact else ""
     if exact and not inexact:
@@ -175,6 +175,17 @@ def check(baseline: Recorded, report: Report, *, exact: bool = False) -> Baselin
         tuple(one for one in now.failed if one not in baseline.failed),
         inexact,
     )
+
+
+def groups_of(report: Report) -> dict[str, str]:
+    """By trained cell of a report, its method and metric: `fedavg, accuracy`."""
+    methods = {run.key: run.config.get("method") for run in report.runs}
+    return {
+        f"{table.id}: {'|'.join(cell.row)} @ {'|'.join(cell.column)}": f"{method}, {cell.metric}"
+        for table in report.tables
+        for cell in table.cells
+        if (method := methods.get(cell.run or ""))
+    }
 
 
 def _check_bounds(baseline: Recorded, report: Report) -> None:
@@ -237,28 +248,26 @@ def _moved(
 
 
 def _of_methods(
-    before: Recorded, after: Recorded, places: Collection[str], methods: Mapping[str, str]
+    before: Recorded, after: Recorded, places: Collection[str], groups: Mapping[str, str]
 ) -> Iterator[Movement]:
     """Methods whose mean over all their cells left its tolerance."""
     cells: dict[str, dict[tuple[float | None, ...], str]] = {}
     for place in places:
         old, new = before.cells.get(place), after.cells.get(place)
-        if old is not None and new is not None and (name := methods.get(new.run or "")):
+        if old is not None and new is not None and (name := groups.get(place)):
             cells.setdefault(name, {}).setdefault(old.trials, place)
     for name, distinct in cells.items():
-        pairs = [
-            (before.cells[place].by_seed, after.cells[place].by_seed) for place in distinct.values()
-        ]
-        old_means, new_means = standardised(pairs)
-        if len(pairs) < 2 or len(old_means) < 3 or not new_means:
+        old_means, new_means = (
+            means_by_trial([side.cells[place].by_seed for place in distinct.values()])
+            for side in (before, after)
+        )
+        if len(distinct) < 2 or len(old_means) < 3 or not new_means:
             continue
         allowed = mean_tolerance(old_means, len(new_means), len(cells))
-        difference = float(np.mean(new_means) - np.mean(old_means))
-        if abs(difference) > max(allowed, _EXACT):
-            after_text = f"{difference:+.2f} standard deviations"
-            yield Movement(
-                "method", f"methods: {name}", "as recorded", after_text, difference, True, allowed
-            )
+        was, now = float(np.mean(old_means)), float(np.mean(new_means))
+        if abs(now - was) > max(allowed, _EXACT):
+            where, means = f"methods: {name}", (f"{was:.4g}", f"{now:.4g}")
+            yield Movement("method", where, *means, now - was, True, allowed)
 
 
 def _reworded(

@@ -6,7 +6,7 @@ their deviation, n and m the numbers of trials of the baseline and of the run,
 - a mean may move by t * s * sqrt(1/n + 1/m), t of Student's t with n - 1 degrees of freedom;
 - a deviation s' may not exceed s by more than Fisher's F allows, and trials that differed may not
   be all equal;
-- the mean over all cells of a method, each in units of its own s, may move as a cell's mean may.
+- the mean over all cells of a method, taken trial by trial, may move as a cell's mean may.
 
 The three questions share `LEVEL`, and each divides its third among what it compares (Bonferroni).
 Below three trials there is no tolerance.
@@ -48,28 +48,7 @@ def spread_changed(old: Sequence[float], new: Sequence[float], compared: int) ->
     return after / before > float(most)
 
 
-def standardised(
-    cells: Sequence[tuple[Mapping[int, float], Mapping[int, float]]],
-) -> tuple[list[float], list[float]]:
-    """By trial, the mean over cells in units of each one's old deviation, of old and new trials.
-
-    Args:
-        cells: by seed, the old and the new values. Cells whose old trials are equal, or fewer than
-            three, are left out, and so are seeds that not all others have.
-    """
-    told = [
-        (old, new)
-        for old, new in cells
-        if len(old) >= _FEWEST and new and np.std(list(old.values()), ddof=1) > 0
-    ]
-    if not told:
-        return [], []
-    centres = [np.mean(list(old.values())) for old, _ in told]
-    widths = [np.std(list(old.values()), ddof=1) for old, _ in told]
-    sides = []
-    for values in zip(*told, strict=True):
-        seeds = sorted(set.intersection(*map(set, values)))
-        table = np.array([[one[seed] for seed in seeds] for one in values])
-        scaled = (table - np.array(centres)[:, None]) / np.array(widths)[:, None]
-        sides.append(scaled.mean(axis=0).tolist())
-    return sides[0], sides[1]
+def means_by_trial(cells: Sequence[Mapping[int, float]]) -> list[float]:
+    """By trial that all cells have, the mean over the cells."""
+    seeds = sorted(set.intersection(*map(set, cells)))
+    return [sum(cell[seed] for cell in cells) / len(cells) for seed in seeds]

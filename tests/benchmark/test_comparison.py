@@ -142,7 +142,7 @@ def of_method(shift=0.0):
 
 def test_a_move_that_no_cell_shows_is_seen_over_all_cells_of_a_method():
     found = moved(of_method(-1.2), old=of_method())
-    assert [one.where for one in found if one.regression] == ["methods: fedavg"]
+    assert [one.where for one in found if one.regression] == ["methods: fedavg, accuracy"]
     assert moved(of_method(), old=of_method()) == []
 
 
