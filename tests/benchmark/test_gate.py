@@ -147,7 +147,7 @@ PLANTED: dict[str, Plant] = {
     "exit code: the module leaves with 0": in_method(("SHARE = 1.0", "raise SystemExit(0)")),
     "exit code: trials fail": in_method((_STEP, "        raise ValueError('planted')\n" + _STEP)),
 }
-MISSED_BY_TOLERANCE: set[str] = set()
+MISSED_BY_TOLERANCE = {"code: the server takes half a step"}
 """Of the twelve at most two."""
 
 

@@ -18,15 +18,19 @@ from ..identity import ComparableValue, Pair, grouped, numbers, tables_of
 from ..rounding import can_be_one_value
 
 KIND = "same-experiment"
-Shared = Mapping[tuple[str, str], Sequence[Pair]]
-"""By two tables, the values that they share."""
+Shared = Mapping[tuple[str, str], tuple[int, int]]
+"""By two tables, how many of the values that they share agree, and how many these are."""
+_ALL = 100
+"""Of more values of one experiment than this, equal ones of a table are compared once."""
 
 
 def check(paper: Paper) -> Iterator[Finding]:
     """One finding for every experiment with several values, and one for tables that agree."""
-    quantities = grouped(numbers(paper), lambda one: (one.quantity, one.cell.trial)).values()
+    found = grouped(numbers(paper), lambda one: (one.quantity, one.cell.trial)).values()
+    quantities = [alike if len(alike) <= _ALL else _distinct(alike) for alike in found]
     pairs = (pair for alike in quantities for pair in itertools.combinations(alike, 2))
-    shared = grouped(pairs, tables_of)
+    by_tables = grouped(pairs, tables_of)
+    shared = {tables: (sum(map(agree, both)), len(both)) for tables, both in by_tables.items()}
     for alike in quantities:
         apart = [
             pair
@@ -36,7 +40,7 @@ def check(paper: Paper) -> Iterator[Finding]:
         ]
         if apart:
             yield _disagreement(alike, apart, shared)
-    for both in shared.values():
+    for both in by_tables.values():
         if same(both[0], shared):
             yield _agreement(both)
 
@@ -48,22 +52,28 @@ def agree(pair: Pair) -> bool:
 
 def same(pair: Pair, shared: Shared) -> bool:
     """Whether their tables print the same runs."""
-    pairs = shared[tables_of(pair)]
-    return 2 * sum(map(agree, pairs)) >= len(pairs)
+    agreeing, of = shared[tables_of(pair)]
+    return 2 * agreeing >= of
+
+
+def _distinct(alike: Sequence[ComparableValue]) -> list[ComparableValue]:
+    """The first of each table's values that print alike."""
+    places = grouped(alike, lambda one: (one.cell.table, one.bounds, one.has_spread))
+    return [first for first, *_ in places.values()]
 
 
 def _disagreement(
     alike: Sequence[ComparableValue], apart: Sequence[Pair], shared: Shared
 ) -> Finding:
     known = [pair for pair in apart if same(pair, shared)]
-    told = max(known or apart, key=lambda pair: len(shared[tables_of(pair)]))
-    others = shared[tables_of(told)]
+    told = max(known or apart, key=lambda pair: shared[tables_of(pair)][1])
+    agreeing, of = shared[tables_of(told)]
     one, other = (number.cell for number in told)
     tables = f"tables {one.table} and {other.table}"
     if one.table == other.table:
         tables = f"two places of table {one.table}"
     evidence = (
-        f"{tables} agree in {sum(map(agree, others))} of the {len(others)} values of experiments "
+        f"{tables} agree in {agreeing} of the {of} values of experiments "
         f"that they share{'' if known else ', so that they may be other runs'}"
     )
     places = grouped((number.cell for number in alike), lambda cell: str(cell.printed))
