@@ -135,6 +135,8 @@ def _flower(text: str, name: str) -> Curves:
 def _wandb(text: str, name: str) -> Curves:
     """The CSV of a W&B chart (columns `Step`, `RUN - KEY` and its bounds) or of a run's history
     (`_step`, `KEY`). Names of runs hold no ' - ' as a rule, and keys none either.
+
+    Raises `FedreproError` for a chart of grouped runs, whose lines are means of several.
     """
     header, body = csv_lines(text, name)
     step = next((one for one in ("Step", "_step", "step") if one in header), None)
@@ -146,9 +148,20 @@ def _wandb(text: str, name: str) -> Curves:
         if i != at and column and not column.endswith(("__MIN", "__MAX")):
             run, _, key = column.rpartition(" - ")
             points[i] = curves.setdefault(run, {})[key] = []
+    ends = {name: k for k, name in enumerate(header) if name.endswith(("__MIN", "__MAX"))}
+    spread = {
+        i: [k for end in ("__MIN", "__MAX") if (k := ends.get(header[i] + end)) is not None]
+        for i in points
+    }
     for place, line in body:
         round = whole_number(line[at], f"{place}, {step}", "step")
         for i in points:
+            bounds = {line[k] for k in spread.get(i, ()) if line[k]}
+            if bounds - {line[i]}:
+                raise FedreproError(
+                    f"{place}: '{shown(header[i])}' has other bounds than its value: it groups "
+                    "several runs (or steps); export each run alone"
+                )
             if line[i]:
                 points[i].append((round, line[i]))
     return curves

@@ -22,9 +22,10 @@ HISTORY = {
 CHART = (
     '"Step","cpcfl-0 - val/acc","cpcfl-0 - val/acc__MIN","cpcfl-0 - val/acc__MAX",'
     '"ifca - none - val/acc","ifca - none - val/acc__MIN","ifca - none - val/acc__MAX"\n'
-    '"0","0.1","0.05","0.15","","",""\n'
-    '"99","0.761","0.7","0.8","0.655","0.6","0.7"\n'
+    '"0","0.1","0.1","0.1","","",""\n'
+    '"99","0.761","0.761","0.761","0.655","0.655","0.655"\n'
 )
+GROUPED = CHART.replace('"0.655","0.655","0.655"', '"0.655","0.6","0.7"')
 RUN = "_step,_runtime,val/acc\n1,3.5,0.1\n100,9.5,0.761\n"
 METRICS = (
     "run_id,key,value,step,timestamp\n"
@@ -41,7 +42,12 @@ def cpcfl() -> Paper:
 
 def mapped(folder: Path, top: str, *entries: str) -> Path:
     (folder / "history.json").write_text(json.dumps(HISTORY), "utf-8")
-    for name, text in (("chart.csv", CHART), ("run.csv", RUN), ("metrics.csv", METRICS)):
+    for name, text in (
+        ("chart.csv", CHART),
+        ("grouped.csv", GROUPED),
+        ("run.csv", RUN),
+        ("metrics.csv", METRICS),
+    ):
         (folder / name).write_text(text, "utf-8")
     file = folder / "map.toml"
     file.write_text(TOP + top + "".join(f"\n[[results]]\n{one}\n" for one in entries), "utf-8")
@@ -114,6 +120,11 @@ def test_a_map_takes_the_value_of_its_run_key_and_round(
         ('tool = "flower"\nfile = "chart.csv"\nkey = "a"\n', OURS, "is no JSON"),
         ('tool = "flower"\nfile = "gone.json"\nkey = "a"\n', OURS, "No such file"),
         ('tool = "wandb"\nfile = "chart.csv"\nkey = "val/acc"\n', OURS, "name one"),
+        (
+            'tool = "wandb"\nfile = "grouped.csv"\nkey = "val/acc"\nrun = "cpcfl-0"\n',
+            OURS,
+            "groups several runs",
+        ),
         ('tool = "wandb"\nfile = "metrics.csv"\nkey = "a"\n', OURS, "has no 'a' (known: key"),
         ('tool = "mlflow"\nfile = "run.csv"\nkey = "val/acc"\n', OURS, "MLflow"),
         ('tool = "mlflow"\nfile = "metrics.csv"\nkey = "val_acc"\n', OURS, "name one"),
