@@ -62,7 +62,7 @@ _ROUNDING = 1e-6
 
 def metric(name: str | None) -> Metric | None:
     """What is known of a metric; None of one that is not listed."""
-    return _METRICS.get(name or "")
+    return _METRICS.get((name or "").removesuffix("_by_client"))
 
 
 def outside(value: float, name: str | None, unit: str | None) -> str | None:

@@ -155,6 +155,7 @@ class Evidence:
             return CellTrials(missing=planned.reason or "no run is bound to this cell")
         scale = 100.0 if cell.unit == "%" else 1.0
         values: list[float | None] = []
+        undefined = 0
         seeds = self.plan.seeds(config)
         for seed in seeds:
             trial = self.trial(config, seed)
@@ -171,9 +172,12 @@ class Evidence:
             if (problem := outside(value, cell.metric, cell.unit)) is not None:
                 return CellTrials(missing=f"trial {seed}: {problem}", is_error=True)
             values.append(value)
+            if cell.metric.startswith("auroc") and cell.metric.endswith("_by_client"):
+                undefined = max(undefined, int(trial.record.counts.get("undefined_auroc", 0)))
         lacking = values.count(None)
         if values and not lacking:
-            return CellTrials(tuple(values), seeds)
+            told = f"AUROC is undefined for up to {undefined} clients, which are left out"
+            return CellTrials(tuple(values), seeds, incomplete=told if undefined else None)
         failed = self._failed(config)
         if lacking == len(values):
             why = "; ".join(failed) or self._why_missing(config)

@@ -261,6 +261,18 @@ def test_a_cell_that_lost_a_trial_names_it_and_is_not_judged_by_the_others(text)
     assert as_plain(found)["failed"] == ["trial 0: diverged at round 7"]
 
 
+def test_a_mean_over_fewer_clients_says_so_and_is_not_judged():
+    run, name = config("ours"), "auroc_ovr_macro_by_client"
+    one = cell("A|B", "70.10", metric=name)
+    planned = PlannedCell(run, None, "final", (), cell=one)
+    shelf = Shelf().put(run, CLOSE, metric=name)
+    for record in shelf.records.values():
+        record.counts["undefined_auroc"] = 3
+    found = judged(plan_of([table([one])], [planned]), shelf).tables[0].cells[0]
+    assert found.verdict.word == "INCONCLUSIVE"
+    assert "undefined for up to 3 clients" in found.verdict.reason
+
+
 def test_a_cell_whose_trials_are_not_all_made_yet_is_not_judged_either():
     run = config("ours")
     plan = plan_for(run, "70.10")
