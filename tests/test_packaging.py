@@ -144,11 +144,6 @@ def test_every_folder_with_code_is_a_package(monkeypatch: pytest.MonkeyPatch) ->
     assert {name.replace(".", "/") for name in given["packages"]} == {*wanted, "fedrepro/_tables"}
 
 
-def test_the_public_names_load_no_torch_until_they_are_asked_for() -> None:
-    script = "import sys, fedrepro; assert 'torch' not in sys.modules; print(len(fedrepro.__all__))"
-    assert int(run([sys.executable, "-c", script], ROOT)) > 0
-
-
 @pytest.mark.slow
 def test_a_wheel_holds_all_that_runs(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:

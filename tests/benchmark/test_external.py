@@ -110,16 +110,6 @@ def test_what_is_not_declared_as_the_full_protocol_is_never_held_against_the_pri
     assert "cannot vouch" in report.external.statement
 
 
-def test_cells_without_a_value_are_not_run(
-    cpcfl: Paper, accuracies: Mapping[str, list[float]]
-) -> None:
-    kept = {row: trials for row, trials in accuracies.items() if row != "IFCA|None"}
-    cells = by_place(judged(cpcfl, rows_of(kept)))
-    assert cells["IFCA|None", MEAN].verdict.word == "NOT RUN"
-    assert "no result was given" in cells["IFCA|None", MEAN].verdict.reason
-    assert cells["IFCA|FedAvg", MEAN].verdict.word != "NOT RUN"
-
-
 def test_comparisons_use_the_seeds_that_both_sides_have_in_any_order(cpcfl: Paper) -> None:
     seeds = {"CP-CFL|SimCLR": (1234, 7, 42), "IFCA|None": (42, 1234, 5), "IFCA|FedAvg": (42, 1234)}
     rows = [

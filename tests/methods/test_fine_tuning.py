@@ -74,10 +74,10 @@ def test_rates_follow_their_schedules() -> None:
     assert cosine.rate(5) == pytest.approx(0.5)
 
 
-def test_labels_are_needed(subject: Subject) -> None:
-    blind = replace(subject, train=ImageSet(subject.train.images))
+@pytest.mark.parametrize("protocol", [LinearProbe(), FineTuning()])
+def test_labels_are_needed(subject: Subject, protocol: LinearProbe | FineTuning) -> None:
     with pytest.raises(ValueError, match="needs labels"):
-        LinearProbe().measure(blind)
+        protocol.measure(replace(subject, train=ImageSet(subject.train.images)))
 
 
 ENCODER = CNN(widths=(3, 4), dim=5, padding=1)
@@ -182,11 +182,6 @@ def test_every_class_keeps_its_share(corner_subject: Subject) -> None:
 def test_a_rate_that_explodes_is_divergence(corner_subject: Subject) -> None:
     with pytest.raises(DivergedError):
         FineTuning(optimizer="sgd", learning_rate=1e30, epochs=5).measure(corner_subject)
-
-
-def test_fine_tuning_needs_labels(corner_subject: Subject) -> None:
-    with pytest.raises(ValueError, match="needs labels"):
-        FineTuning().measure(replace(corner_subject, train=ImageSet(corner_subject.train.images)))
 
 
 OPTIONS = {"rounds": 3, "local_epochs": 2, "batch_size": 4}

@@ -159,11 +159,3 @@ def test_one_model_without_alignment_is_fedsimclr() -> None:
     theirs, found = run(plain, task).encoder, run(ours, task).encoder
     for name, value in theirs.items():
         torch.testing.assert_close(found[name], value, rtol=1e-4, atol=1e-6)
-
-
-def test_it_trains_and_sends_every_model() -> None:
-    outcome = run(FEATARC_METHOD, prepared_of_featarc(make_task()))
-    assert outcome.arrays["choice"].shape == (2, 3)
-    assert outcome.counts["downloaded_bytes"] > 1.9 * outcome.counts["uploaded_bytes"]
-    with pytest.raises(ValueError, match="n_models = 0"):
-        FeatARC(n_models=0)

@@ -94,13 +94,6 @@ def test_cells_of_a_scaled_run_carry_no_badge(report: Report) -> None:
     assert "76.80 → 81.00 |" in markdown.render([report]).replace("\\", "")
 
 
-def test_a_paper_has_its_address(worded: Report) -> None:
-    link = '<a href="https://doi.org/10.1000/182">doi.org/10.1000/182</a>'
-    assert html.render([worded]).count(link) == 1
-    assert "<https://doi.org/10.1000/182>" in markdown.render([worded])
-    assert "doi.org" not in html.render([replace(worded, address=None)])
-
-
 @pytest.mark.parametrize("word", WORDS)
 def test_a_claim_stands_in_the_list_and_leads_to_its_evidence(page: str, word: ClaimWord) -> None:
     id = f"toy-table-3-{css(word)}"
@@ -112,13 +105,6 @@ def test_a_claim_stands_in_the_list_and_leads_to_its_evidence(page: str, word: C
     assert layout.CLAIMS[word] in body
     assert f"because of {word.lower()}" in body
     assert ("1 of 2 trials as stated" in body) == (word != "NOT RUN")
-
-
-@pytest.mark.parametrize("word", WORDS)
-def test_words_are_explained(page: str, word: ClaimWord) -> None:
-    id = f"about-claim-{css(word)}"
-    assert "popover" in tag(page, id)
-    assert layout.CLAIMS[word] in page[page.index(tag(page, id)) :].partition("</div>")[0]
 
 
 def test_claims_are_filtered_by_every_word_that_occurs(worded: Report, report: Report) -> None:

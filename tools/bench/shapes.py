@@ -28,11 +28,6 @@ class Shape:
     model: Callable[[], Classifier]
     module: Callable[[], nn.Sequential]
 
-    @property
-    def image_passes(self) -> int:
-        """Forward and backward passes of one image in a round."""
-        return self.clients * IMAGES * EPOCHS
-
 
 def cnn(channels: int, side: int, widths: tuple[int, ...], dim: int, padding: int) -> Classifier:
     encoder = CNN(widths=widths, dim=dim, padding=padding)
