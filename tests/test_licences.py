@@ -3,8 +3,6 @@
 `nox -s licences` prints the list.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from importlib.metadata import Distribution, PackageNotFoundError, distribution

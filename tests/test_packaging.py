@@ -1,7 +1,5 @@
 """What is installed: an sdist, the wheel built from it, and its use far from the repository."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,5 +1,3 @@
-"""Bad input at the command line: one line, the right exit code, nothing lost."""
-
 import io
 import json
 import shlex

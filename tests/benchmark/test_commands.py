@@ -1,5 +1,3 @@
-"""Every subcommand: help with an example that parses, and what it finds."""
-
 import argparse
 import json
 import re

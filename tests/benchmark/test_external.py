@@ -1,7 +1,3 @@
-"""Results that were made elsewhere: judged like our own, labelled, and refused in one line."""
-
-from __future__ import annotations
-
 import csv
 import io
 import json

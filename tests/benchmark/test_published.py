@@ -1,7 +1,3 @@
-"""The pages say what the committed records of trials at full protocol say; more can be copied."""
-
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Readings: other answers to what a paper leaves open."""
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Specs of enormous or hostile values end in one line each, and none hangs."""
-
 from pathlib import Path
 
 import pytest

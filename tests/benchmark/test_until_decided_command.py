@@ -1,7 +1,5 @@
 """`fedrepro run --until-decided` with real training, and what `execute` adds for it."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Callable

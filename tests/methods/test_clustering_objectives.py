@@ -1,5 +1,3 @@
-"""Objectives that cluster, from their parts, and negatives chosen by the past."""
-
 import math
 from collections.abc import Callable
 from typing import Any

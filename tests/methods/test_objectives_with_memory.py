@@ -1,5 +1,3 @@
-"""MoCo, SMoG, SwAV and rotation against plain loops over their equations, and lightly."""
-
 import math
 from collections import deque
 from typing import Any
@@ -24,9 +22,6 @@ from tests.whole_torchvision import ensure_torchvision
 
 def vectors(*shape: int) -> Tensor:
     return unit(torch.randn(*shape, dtype=torch.float64))
-
-
-# Eq. 1
 
 
 @pytest.mark.parametrize("temperature", [0.07, 0.2, 1.0])
@@ -62,9 +57,6 @@ def test_the_loss_equals_that_of_lightly() -> None:
     torch.testing.assert_close(ours, theirs(q, k))
 
 
-# The queue
-
-
 @pytest.mark.parametrize("batch", [1, 3, 4, 9])
 def test_the_queue_holds_the_newest_features_in_order(batch: int) -> None:
     size, width = 7, 2
@@ -87,9 +79,6 @@ def test_a_queue_of_many_models_fills_for_each_of_them_alone() -> None:
     enqueue(first, "queue", torch.ones(1, 3, 2))
     joined = {name: torch.cat([first[name], take(both, [1])[name]]) for name in both}
     assert is_filled(joined, "queue").sum(1).tolist() == [3, 0]
-
-
-# The learner
 
 
 def test_without_a_filled_queue_there_is_nothing_to_contrast() -> None:

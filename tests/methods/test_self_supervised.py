@@ -1,5 +1,3 @@
-"""Local self-supervised training, its average, and central training."""
-
 from dataclasses import replace
 from typing import Any
 

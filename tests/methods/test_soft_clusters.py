@@ -1,5 +1,3 @@
-"""Losses of deep clustering against numpy and plain loops over the equations."""
-
 import math
 from collections.abc import Callable
 

@@ -1,5 +1,3 @@
-"""Stacked weights, random streams, memories of clients, heads."""
-
 import hashlib
 from dataclasses import dataclass, field
 

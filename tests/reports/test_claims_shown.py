@@ -1,7 +1,3 @@
-"""Words, evidence and addresses of claims and cells, in every format that shows them."""
-
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from typing import get_args

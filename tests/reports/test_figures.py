@@ -1,5 +1,3 @@
-"""Figures are sound SVG, the same bytes each time, and show all of their data."""
-
 import re
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,3 @@
-"""What the script of a report does, seen in a browser."""
-
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

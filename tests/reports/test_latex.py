@@ -1,5 +1,3 @@
-"""The LaTeX of every table of every paper, compiled."""
-
 import shutil
 import subprocess
 from dataclasses import replace

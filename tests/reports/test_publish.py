@@ -1,7 +1,3 @@
-"""Reports on disk: whole, one at a time, whatever happens to one format."""
-
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`docs/settings.md` is what the plans of the published protocol say, setting by setting."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re

@@ -1,7 +1,5 @@
 """What is timed: groups of named calls that do the same work, first the one to compare with."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -32,16 +30,15 @@ class Group:
     calls: dict[str, Call]
 
 
-def rounds(shape: Shape, clients: int | None = None) -> Group:
+def rounds(shape: Shape, clients: int = 10) -> Group:
     """A round of FedAvg: centrally (the limit), a plain loop, the engine."""
-    n = clients or shape.clients
-    data = federation(shape, [IMAGES] * n)
+    data = federation(shape, [IMAGES] * clients)
     calls: dict[str, Call] = dict(central_rounds(shape, data))
     calls["plain loop"] = plain_round(shape, data)
     calls["engine"] = engine_round(shape, data)
     calls["engine, one after the other"] = engine_round(shape, data, Grouping(1))
     calls["engine, ten as one step"] = engine_round(shape, data, Grouping(10))
-    return Group(f"a round, {n} clients, {shape.name}", calls)
+    return Group(f"a round, {clients} clients, {shape.name}", calls)
 
 
 def unlike_rounds(shape: Shape) -> Group:
@@ -53,28 +50,6 @@ def unlike_rounds(shape: Shape) -> Group:
             "one after the other": engine_round(shape, data, Grouping(1)),
             "equal sizes together": engine_round(shape, data, Grouping(padded=False)),
             "engine": engine_round(shape, data),
-        },
-    )
-
-
-def rounds_on_two_cores(shape: Shape, clients: int) -> Group:
-    """A round on one core, with two threads in every operator."""
-    data = federation(shape, [IMAGES] * clients)
-    one = engine_round(shape, data)
-
-    def within_operators() -> State:
-        before = torch.get_num_threads()
-        torch.set_num_threads(2)
-        try:
-            return one()
-        finally:
-            torch.set_num_threads(before)
-
-    return Group(
-        f"a round, {clients} clients, {shape.name}, seconds on the wall",
-        {
-            "one core": one,
-            "two threads an operator": within_operators,
         },
     )
 
@@ -101,7 +76,7 @@ def growth_with_images(counts: tuple[int, ...] = (32, 128, 512)) -> Group:
 def growth_with_models(counts: tuple[int, ...] = (1, 2, 4, 8)) -> Group:
     """Losses of N models on all clients' images: IFCA's and CP-CFL's choice of a cluster."""
     shape = SHAPES["8x8 digits"]
-    data, model = federation(shape), shape.model()
+    data, model = federation(shape, [IMAGES] * 60), shape.model()
     clients = torch.arange(data.n_clients)
 
     def losses(n: int) -> Call:

@@ -1,5 +1,3 @@
-"""A table is answered as a whole or not at all: rows, trials, and what it rests on."""
-
 import numpy as np
 import pandas as pd
 import pytest

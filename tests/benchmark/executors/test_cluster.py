@@ -1,7 +1,3 @@
-"""A cluster of two workers on this machine, through the engine that real clusters use."""
-
-from __future__ import annotations
-
 import io
 import multiprocessing
 import os
