@@ -25,6 +25,7 @@ setup(
         "fedrepro._tables": ["*/*.toml"],
         "fedrepro.reports": ["templates/*"],
         "fedrepro.benchmark.data": ["excerpts/*/*"],
+        "fedrepro.benchmark.spec": ["*.lua"],
         "": ["*.toml"],  # of methods: settings of authors
     },
 )

@@ -1,5 +1,7 @@
 """README and docs/results.md say what today's rules make of the recorded runs."""
 
+from __future__ import annotations
+
 import json
 
 import pytest

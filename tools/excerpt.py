@@ -4,6 +4,8 @@
 so that everyone makes the same files.
 """
 
+from __future__ import annotations
+
 import gzip
 import struct
 import sys

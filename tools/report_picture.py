@@ -3,6 +3,8 @@
 It shows Table 3 of CP-CFL, from the report that `nox -s reproduce-cpcfl` writes.
 """
 
+from __future__ import annotations
+
 import shutil
 import subprocess
 import sys

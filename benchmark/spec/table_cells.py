@@ -1,4 +1,4 @@
-"""What a cell of somebody's table prints: pandoc's inlines or TeX as text, and that as a number.
+"""What a cell of somebody's table prints: pandoc's inlines as text, and that as a number.
 
 Text keeps what is raised as `^{2}` and what is lowered as `_{2}`. Unknown commands of TeX keep
 their backslash, so that such a cell is not understood.
@@ -14,53 +14,19 @@ from typing import Any, Literal
 
 _THIN = "\u2009"
 """Between groups of digits it is no gap between words."""
-_ARGUMENT = r"\s*\{([^{}]*)\}"
-_OPTIONAL = r"(?:\s*\[[^\]]*\])*"
-_DROPPED = re.compile(
-    r"\\(?:color|[hv]?phantom|cite[a-z]*|ref|label|footnote(?:mark)?|tablefootnote|tnote|vspace"
-    rf"|hspace|cellcolor|rowcolor)\*?{_OPTIONAL}\s*\{{[^{{}}]*\}}"
-)
-_SECOND = re.compile(
-    rf"\\(?:textcolor|colorbox|fcolorbox|rotatebox|raisebox|scalebox){_OPTIONAL}{_ARGUMENT}{_ARGUMENT}"
-)
-_STYLE = re.compile(
-    r"\\(?:math(?:bf|rm|it|sf|tt|normal)|boldsymbol|bm|pmb|text(?:bf|rm|it|sf|tt|up|md|sl|normal)?"
-    rf"|emph|underline|mbox|hbox|operatorname|uline|num|tablenum|ensuremath){_OPTIONAL}{_ARGUMENT}"
-)
-_SWITCH = re.compile(
-    r"\\(?:tiny|scriptsize|footnotesize|small|normalsize|large|bfseries|itshape|mdseries|upshape"
-    r"|rmfamily|sffamily|bf|it|rm|centering|raggedright|raggedleft|left|right|displaystyle|relax"
-    r"|scriptstyle|scriptscriptstyle|textstyle|boldmath|unboldmath|strut|bigstrut|xspace|protect"
-    r"|noindent|leavevmode|null)(?![A-Za-z])\s*"
-)
-_SYMBOLS = {
-    "pm": "±", "times": "×", "cdot": "×", "approx": "≈", "sim": "~", "uparrow": "↑",
-    "downarrow": "↓", "blacktriangle": "▲", "blacktriangledown": "▼", "triangle": "▲",
-    "dagger": "†", "ddagger": "‡", "dag": "†", "ddag": "‡", "ast": "*", "star": "*", "S": "§",
-    "checkmark": "✓", "cmark": "✓", "xmark": "✗", "infty": "∞", "le": "≤", "leq": "≤", "ge": "≥",
-    "geq": "≥", "to": "→", "rightarrow": "→", "ell": "ℓ", "alpha": "α", "beta": "β", "gamma": "γ",
-    "delta": "δ", "epsilon": "ε", "varepsilon": "ε", "eta": "η", "lambda": "λ", "mu": "μ",
-    "rho": "ρ", "sigma": "σ", "tau": "τ", "theta": "θ", "phi": "φ", "omega": "ω", "Delta": "Δ",
-    "quad": " ", "qquad": " ", "percent": "%", "textpm": "±", "textuparrow": "↑",
-    "textdownarrow": "↓", "ldots": "…", "dots": "…", "mid": "∣",
-}  # fmt: skip
-_SIGNS = {
-    r"\,": _THIN, r"\;": " ", r"\:": " ", r"\!": "", r"\ ": " ", "~": " ", r"\%": "%", r"\&": "&",
-    r"\_": "_", r"\#": "#", r"\$": "$", r"\ding{51}": "✓", r"\ding{55}": "✗", "$": "",
-}  # fmt: skip
 _TAGS = {"<sup>": "^{", "</sup>": "}", "<sub>": "_{", "</sub>": "}", "<br>": " ", "<br/>": " "}
 _PLAIN_TAG = re.compile(r"</?(?:b|i|u|strong|em|span|font|small|mark|center|code)\b[^>]*>")
 
 DASHES = ("", "-", "--", "---", "–", "—", "−", "n/a", "N/A")
 _NUMBER = r"(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d{1,3})?"
-_MARKS = r"(?:\s*(?:\^\{[^{}±+↑↓-]*\}|[*†‡§¶]+))*"
+_MARKS = r"(?:\s*(?:\^\{[^{}±+↑↓-]*\}|[*⋆†‡§¶]+))*"
 _SIGN = r"[-+−–]?"
-_ARROW = "[↑↓▲▼+−–-]"
+_ARROWS = "↑↓▲▼▴▾△▵▿▽"
 _CELL = re.compile(
     rf"""
     (?P<before>{_MARKS})\s*(?P<about>[≈~∼])?\s*
     (?P<value>{_SIGN}(?:{_NUMBER}))
-    (?:\s*×\s*10\^\{{(?P<power>[-−]?\d{{1,3}})\}})?
+    (?:\s*[×⋅]\s*10\^\{{(?P<power>[-−]?\d{{1,3}})\}})?
     \s*%?
     (?:\s*(?:
         ±\s*(?P<sd>{_NUMBER})
@@ -71,13 +37,13 @@ _CELL = re.compile(
     ))?
     \s*%?
     (?P<gain>\s*(?:
-        [_^]?[{{(]\s*{_ARROW}\s*(?:{_NUMBER})\s*%?\s*[)}}]
-      | [_^]?[{{(]\s*(?:{_NUMBER})\s*%?\s*[↑↓▲▼]\s*[)}}]
-      | [↑↓▲▼]\s*(?:{_NUMBER})?\s*%?
+        [_^]?[{{(]\s*[{_ARROWS}+−–-]\s*(?:{_NUMBER})\s*%?\s*[)}}]
+      | [_^]?[{{(]\s*(?:{_NUMBER})\s*%?\s*[{_ARROWS}]\s*[)}}]
+      | [{_ARROWS}]\s*(?:{_NUMBER})?\s*%?
     ))?
     (?P<after>{_MARKS})
     """,
-    re.VERBOSE,
+    re.VERBOSE | re.ASCII,
 )
 Kind = Literal["number", "dash", "words", "odd"]
 
@@ -112,11 +78,9 @@ def text_of(node: Any) -> str:
             return " "
         case "Superscript" | "Subscript":
             return f"{'^' if kind == 'Superscript' else '_'}{{{text_of(content)}}}"
-        case "Math":
-            return tex(content[1])
         case "RawInline" | "RawBlock":
             if content[0] != "html":
-                return tex(content[1])
+                return str(content[1])
             return _TAGS.get(content[1].replace(" ", ""), _PLAIN_TAG.sub("", content[1]))
         case "Cite" | "Note" | "Image":
             return ""
@@ -135,35 +99,10 @@ def text_of(node: Any) -> str:
             return f"{inner} " if kind in ("Para", "Plain") and inner else inner
 
 
-def tex(text: str) -> str:
-    """TeX, of mathematics or of commands that pandoc leaves alone, as text."""
-    for sign, plain in _SIGNS.items():
-        text = text.replace(sign, plain)
-    text = re.sub(r"([_^])\s*([^\s{\\])", r"\1{\2}", text)
-    text = re.sub(r"([_^])\s*\\([A-Za-z]+)", r"\1{\\\2}", text)
-    before = None
-    while before != text:
-        before = text
-        for pattern, put in (
-            (_DROPPED, ""),
-            (_SECOND, r"\2"),
-            (re.compile(rf"\\textsuperscript{_ARGUMENT}"), r"^⟨\1⟩"),
-            (re.compile(rf"\\textsubscript{_ARGUMENT}"), r"_⟨\1⟩"),
-            (_STYLE, r"\1"),
-            (re.compile(r"([_^])\{([^{}]*)\}"), r"\1⟨\2⟩"),
-        ):
-            text = pattern.sub(put, text)
-        if before == text:  # braces that are no argument
-            text = re.sub(r"(?<![A-Za-z\]}])\{([^{}]*)\}", r"\1", text)
-    text = _SWITCH.sub("", text)
-    text = re.sub(
-        r"\\([A-Za-z]+)(?![A-Za-z])\s*", lambda found: _SYMBOLS.get(found[1], found[0]), text
-    )
-    return text.replace("⟨", "{").replace("⟩", "}")
-
-
 def label_of(text: str) -> str:
     """A cell's text as a label: nothing raised or lowered, no gaps."""
+    # Around operators of a formula pandoc puts spaces of these two widths.
+    text = re.sub("(?<![0-9])[\u2004\u2005]|[\u2004\u2005](?![0-9])", "", text)
     text = re.sub(r"\^\{([^{}]*)\}", r"\1", text)
     text = re.sub(r"_\{([^{}]*)\}", r"_\1", text)
     return re.sub(r"\s+", " ", text.replace("\\sout", "")).strip()

@@ -17,6 +17,7 @@ import subprocess
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ...methods import registry
@@ -26,6 +27,7 @@ from .printed import Printed
 from .table_cells import DASHES, Read, decimal_commas, label_of, read_cell, text_of
 
 _SECONDS = 60
+_FORMULAS = str(Path(__file__).with_name("formulas.lua"))
 HOW_TO_GET = (
     "LaTeX, Markdown and HTML are read by pandoc, which is not installed: "
     "`pip install 'fedrepro[tables]'` brings it, as do the packages of most systems; "
@@ -107,27 +109,26 @@ def parse(text: str) -> Parsed:
     elif re.search(r"<table\b[^>]*>.*</table>", text, re.IGNORECASE | re.DOTALL):
         grid = _by_pandoc(text, "html", text)
     elif re.search(r"^\s*(?:\|?\s*:?-{2,}:?\s*(?:\||\s|$)|\+[-=:]+\+)", text, re.MULTILINE):
-        grid = _by_pandoc(text, "markdown", text)
+        grid = _by_pandoc(f"{table_latex.MEANINGS}\n{text}", "markdown", text)
     else:
         grid = _csv(text)
     return _labelled(grid)
 
 
 def _latex(text: str) -> _Grid:
-    made = table_latex.plain(text)
-    grid = _by_pandoc(made.text, "latex+raw_tex", text)
-    size = len(grid.rows), len(grid.rows[0]) if grid.rows else 0
-    if size != made.size:
+    made, size, header, brackets = table_latex.plain(text)
+    grid = _by_pandoc(made, "latex+raw_tex", text)
+    read = len(grid.rows), len(grid.rows[0]) if grid.rows else 0
+    if read != size:
         raise FedreproError(
-            f"pandoc reads {size[0]} rows of {size[1]} columns, the file has {made.size[0]} of "
-            f"{made.size[1]}; write out the author's own commands in it"
+            f"pandoc reads {read[0]} rows of {read[1]} columns, the file has {size[0]} of "
+            f"{size[1]}; write out the author's own commands in it"
         )
-    why = "above the first rule" if made.header else ""
-    return _Grid(grid.rows, grid.lines, made.header, why, made.brackets)
+    return _Grid(grid.rows, grid.lines, header, "above the first rule" if header else "", brackets)
 
 
 def _by_pandoc(text: str, form: str, source: str) -> _Grid:
-    command = [_pandoc(), "--from", form, "--to", "json", "--sandbox"]
+    command = [_pandoc(), "--from", form, "--to", "json", "--sandbox", "--lua-filter", _FORMULAS]
     try:
         done = subprocess.run(
             command, input=text.encode(), capture_output=True, timeout=_SECONDS, check=True

@@ -1,13 +1,13 @@
 """LaTeX tables as people write them, as the plain `tabular` of which pandoc reads cells and spans.
 
 Undone here is what pandoc (3.9) loses or mixes up: rules and their arguments, column types, boxes
-around a table or a cell, lines within a cell, forms of `\\multirow`, and tabularray.
+around a table, lines within a cell, forms of `\\multirow`, and tabularray. Commands of which pandoc
+knows no text are defined for it.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from ..errors import FedreproError
 from . import limits
@@ -29,8 +29,7 @@ _RULES = re.compile(
     rf"|\\hhline\s*\{{(?:[^{{}}]|\{{[^{{}}]*\}})*\}}|\\specialrule(?:{_BRACES}){{3}}"
 )
 _TOKENS = re.compile(r"\\begin\b|\\end\b|\\\\\*?(?:[ \t]*\[[^\]\n]*\])?|\\.|[{}&]", re.DOTALL)
-_STACKED = re.compile(r"\\(?:makecell|shortstack|thead|specialcell)\*?\s*(?:\[[^\]]*\])*\s*(?=\{)")
-_INNER = re.compile(r"\\begin\s*\{tabular\}\s*(?:\[[^\]]*\])?\s*(?=\{)")
+_INNER = re.compile(r"\\begin\s*\{tabular\}\s*(?:\[[^\]]*\])?\s*\{(?:[^{}]|\{[^{}]*\})*\}")
 _MULTIROW = re.compile(
     r"\\multirow\s*(?:\[[^\]]*\])?\s*\{(-?)(\d+)\}\s*(?:\[[^\]]*\])?\s*(?:[*=]|\{[^{}]*\})"
     r"\s*(?:\[[^\]]*\])?\s*(?=\{)"
@@ -46,35 +45,59 @@ _HIDDEN = re.compile(
 _BETWEEN = re.compile(r"[@!]\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
 _SIUNITX = re.compile(r"(?<![A-Za-z\\])S(?![A-Za-z])|\bsi\s*=")
 
+_NOT_SHOWN = (
+    "color phantom hphantom vphantom cite citep citet citealp label ref tnote tablefootnote"
+    " footnotemark vspace hspace cellcolor rowcolor"
+)
+_SECOND_SHOWN = "textcolor colorbox rotatebox raisebox scalebox"
+_SHOWN = "pmb textup textmd textsl textnormal underline mbox hbox operatorname uline tablenum"
+_SWITCHES = (
+    "tiny scriptsize footnotesize small normalsize large bfseries itshape mdseries upshape rmfamily"
+    " sffamily bf it rm centering raggedright raggedleft left right displaystyle relax scriptstyle"
+    " scriptscriptstyle textstyle boldmath unboldmath strut bigstrut xspace protect noindent"
+    " leavevmode null"
+)
+MEANINGS = "".join(
+    f"\\providecommand{{\\{name}}}{body}\n"
+    for names, body in (
+        (_NOT_SHOWN, "[2][]{}"),
+        (_SECOND_SHOWN, "[3][]{#3}"),
+        (_SHOWN, "[1]{#1}"),
+        ("makecell shortstack thead specialcell", "[2][]{{#2}}"),
+        (_SWITCHES, "{}"),
+        ("fcolorbox", "[3]{#3}"),
+        ("cmark checkmark", "{✓}"),
+        ("xmark", "{✗}"),
+        ("quad qquad", r"{\ }"),
+        ("S", "{§}"),
+        ("textpm", "{±}"),
+        ("textuparrow", "{↑}"),
+        ("textdownarrow", "{↓}"),
+    )
+    for name in names.split()
+)
+"""What commands show that pandoc has no text for, as definitions; the author's own come first."""
 
-@dataclass(frozen=True)
-class Plain:
-    """A table as a plain `tabular`, with the macros before it.
 
-    size: rows and columns. header: how many rows stand above the first full rule below a row, if
-    there is one. brackets: whether columns are siunitx's: (2) is the uncertainty of the last digit.
-    """
+def plain(text: str) -> tuple[str, tuple[int, int], int | None, bool]:
+    """The one table of a LaTeX text, as a plain `tabular` behind the macros that it needs.
 
-    text: str
-    size: tuple[int, int]
-    header: int | None
-    brackets: bool
-
-
-def plain(text: str) -> Plain:
-    """The one table of a LaTeX text.
+    Returns also its rows and columns, how many rows stand above the first full rule below a row,
+    if there is one, and whether columns are siunitx's: (2) is the uncertainty of the last digit.
 
     Raises `FedreproError` for several tables, and for one that has no end or exceeds the limits.
     """
-    text = _HIDDEN.sub(_lines_of, re.sub(r"(?<!\\)((?:\\\\)*)%.*", r"\1", text))
+    text = re.sub(r"(?<!\\)((?:\\\\)*)%.*", r"\1", text)
+    text = _HIDDEN.sub(lambda hidden: "\n" * hidden[0].count("\n"), text)
+    for written, plainer in ((r"\ding{51}", "✓"), (r"\ding{55}", "✗"), ("space*{", "space{")):
+        text = text.replace(written, plainer)
     first = BEGIN.search(text)
     if first is None:
         raise FedreproError("no table found: the tabular is commented out")
     end = _end(text, first)
     if second := BEGIN.search(text, end):
         raise _refused(text, second.start(), "a second table begins; leave the one that is meant")
-    start, spec = first.end(), ""
-    start = _past_optional(text, start)
+    start, spec = _past_optional(text, first.end()), ""
     for _ in range(2 if first[1] in _TWO_ARGUMENTS else 1):
         start = text.find("{", start)
         spec, start = text[start : (after := balanced(text, start))], after
@@ -90,10 +113,18 @@ def plain(text: str) -> Plain:
     rows, header = _rows(text[start:end], "tblr" in first[1])
     width = max((sum(map(_span, row)) for row in rows), default=0)
     bounded(len(rows), width)
+    if first[1] == "array" or "$" in spec:
+        rows = [[_in_maths(cell) for cell in row] for row in rows]
     lines = " \\\\\n".join(" & ".join(row) for row in rows)
     made = f"\\begin{{tabular}}{{{'l' * width}}}\n{lines}\n\\end{{tabular}}"
-    whole = _macros(text[: first.start()]) + made
-    return Plain(whole, (len(rows), width), header, bool(_SIUNITX.search(spec)))
+    whole = _macros(text[: first.start()]) + MEANINGS + made
+    return whole, (len(rows), width), header, bool(_SIUNITX.search(spec))
+
+
+def _in_maths(cell: str) -> str:
+    """A cell of a table with columns of formulas as one, its gaps kept: it may be words."""
+    is_formula = re.search(r"[_^]|\\(?!multi)", cell) and "$" not in cell
+    return "$" + cell.replace(" ", r"\ ") + "$" if is_formula else cell
 
 
 def bounded(rows: int, width: int) -> None:
@@ -129,10 +160,6 @@ def _refused(text: str, place: int, said: str) -> FedreproError:
     return FedreproError(f"line {text.count(chr(10), 0, place) + 1}: {said}")
 
 
-def _lines_of(hidden: re.Match[str]) -> str:
-    return "\n" * hidden[0].count("\n")
-
-
 def _past_optional(text: str, start: int) -> int:
     found = re.compile(r"\s*\[[^\]]*\]").match(text, start)
     return found.end() if found else start
@@ -147,13 +174,16 @@ def _rows(body: str, is_tblr: bool) -> tuple[list[list[str]], int | None]:
             body = head + r"\midrule " + rest
             break
     body = body.replace(r"\tabularnewline", r"\\")
-    body = _in_one_line(_in_one_line(body, _INNER, True), _STACKED, False)
+    body = _INNER.sub("{", body).replace(r"\end{tabular}", "}")
     rows: list[list[str]] = []
     header = None
     for line in _split(body, rows=True):
         if header is None and rows and re.search(_FULL, line):
             header = len(rows)
-        cells = [cell.strip() for cell in _split(_RULES.sub(" ", line), rows=False)]
+        cells = [
+            re.sub(r"\\\\\*?(?:\[[^\]]*\])?", " ", cell).strip()  # lines within a cell
+            for cell in _split(_RULES.sub(" ", line), rows=False)
+        ]
         for cell in cells:
             if len(cell) > limits.TEXT:
                 raise FedreproError(
@@ -187,22 +217,6 @@ def _split(text: str, rows: bool) -> list[str]:
             parts.append(text[last : found.start()])
             last = found.end()
     return [*parts, text[last:]]
-
-
-def _in_one_line(text: str, opening: re.Pattern[str], is_tabular: bool) -> str:
-    """What is stacked within a cell, in one line."""
-    made, last = [], 0
-    while found := opening.search(text, last):
-        end = balanced(text, found.end())
-        inner = text[found.end() + 1 : end - 1]
-        if is_tabular:
-            close = text.find(r"\end{tabular}", end)
-            if close < 0:
-                break
-            inner, end = text[end:close], close + len(r"\end{tabular}")
-        made += [text[last : found.start()], "{", re.sub(r"\\\\(?:\[[^\]]*\])?", " ", inner), "}"]
-        last = end
-    return "".join((*made, text[last:]))
 
 
 def _without_set_cell(cells: list[str]) -> list[str]:

@@ -1,5 +1,7 @@
 """A tiny experiment on real digits as config and paper, and stores of it."""
 
+from __future__ import annotations
+
 import copy
 import json
 from collections.abc import Callable

@@ -1,5 +1,7 @@
 """`--budget` ends a run in time, keeps what is finished, and the same command goes on."""
 
+from __future__ import annotations
+
 import contextlib
 import math
 import signal

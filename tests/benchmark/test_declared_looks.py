@@ -1,3 +1,5 @@
+"""The looks and trials that profiles and tables declare: read, checked with line and reason."""
+
 import re
 from pathlib import Path
 

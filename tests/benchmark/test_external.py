@@ -1,3 +1,7 @@
+"""Results that were made elsewhere: judged like our own, labelled, and refused in one line."""
+
+from __future__ import annotations
+
 import csv
 import io
 import json
@@ -104,6 +108,16 @@ def test_what_is_not_declared_as_the_full_protocol_is_never_held_against_the_pri
     assert report.external is not None
     assert report.external.protocol == "scaled"
     assert "cannot vouch" in report.external.statement
+
+
+def test_cells_without_a_value_are_not_run(
+    cpcfl: Paper, accuracies: Mapping[str, list[float]]
+) -> None:
+    kept = {row: trials for row, trials in accuracies.items() if row != "IFCA|None"}
+    cells = by_place(judged(cpcfl, rows_of(kept)))
+    assert cells["IFCA|None", MEAN].verdict.word == "NOT RUN"
+    assert "no result was given" in cells["IFCA|None", MEAN].verdict.reason
+    assert cells["IFCA|FedAvg", MEAN].verdict.word != "NOT RUN"
 
 
 def test_comparisons_use_the_seeds_that_both_sides_have_in_any_order(cpcfl: Paper) -> None:

@@ -1,3 +1,7 @@
+"""Exports of Flower, W&B and MLflow, read through a map."""
+
+from __future__ import annotations
+
 import json
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """`import fedrepro` in a script or a notebook: what docs/python.md shows, and that it is light."""
 
+from __future__ import annotations
+
 import os
 import re
 import subprocess

@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import shutil
 from collections.abc import Callable
 from pathlib import Path

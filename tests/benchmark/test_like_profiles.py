@@ -1,3 +1,5 @@
+"""A profile like another one runs what that one runs, in trials of its own."""
+
 from pathlib import Path
 
 import pytest

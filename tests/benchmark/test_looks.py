@@ -3,6 +3,8 @@
 `tests/benchmark/answer/test_answer_rates.py` simulates how often claims err at several looks.
 """
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

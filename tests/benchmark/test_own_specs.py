@@ -1,3 +1,5 @@
+"""Papers of one's own in a working folder, beside those that come along."""
+
 import re
 import shutil
 import subprocess

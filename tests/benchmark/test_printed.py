@@ -1,3 +1,5 @@
+"""Printed numbers: what is read, and which values may stand behind them."""
+
 from decimal import ROUND_HALF_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 
 import pytest

@@ -1,3 +1,5 @@
+"""Readings: other answers to what a paper leaves open."""
+
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

@@ -21,10 +21,11 @@ def test_options_of_other_methods_do_not_make_another_run(tiny_config: Make) -> 
     )
 
 
-def test_unused_pretraining_options_and_spelled_out_defaults_make_the_same_run(
-    tiny_config: Make,
-) -> None:
+def test_pretraining_options_do_not_matter_without_pretraining(tiny_config: Make) -> None:
     assert tiny_config() == tiny_config({"pretraining": {"epochs": 9, "temperature": 0.5}})
+
+
+def test_defaults_that_are_spelled_out_make_the_same_run(tiny_config: Make) -> None:
     assert tiny_config() == tiny_config({"training": {"participation": 1, "optimizer": "adam"}})
 
 
@@ -76,6 +77,11 @@ def test_only_learning_without_labels_reads_unlabelled_images(tiny_config: Make)
     assert tiny_config(without) == tiny_config({"method": "fedsimclr"}) != config
 
 
+def test_unshared_pretraining_starts_each_trial_from_its_own(tiny_config: Make) -> None:
+    config = tiny_config({"pretraining": {"method": "simclr", "shared": False}})
+    assert config.start_trial is None
+
+
 def test_a_federated_method_as_pretraining_is_that_cells_own_run(tiny_config: Make) -> None:
     config = tiny_config({"method": "ifca", "pretraining": {"method": "fedavg"}})
     assert config.start == tiny_config({"method": "fedavg"})
@@ -98,13 +104,18 @@ def test_relevance_is_a_measurement_of_the_pretrained_encoder(tiny_config: Make)
     assert config.clients is None
 
 
+def test_relevance_without_encoder_has_a_reason(tiny: dict[str, Any]) -> None:
+    found = as_published(tiny, "relevance")
+    assert found.config is None
+    assert found.reason == "no pre-trained encoder whose relevance could be measured"
+
+
 @pytest.mark.parametrize(
     ("change", "metric", "reason"),
     [
         ({"method": "fedavgg"}, "accuracy", "method 'fedavgg' is not implemented"),
         ({"pretraining": {"method": "simklr"}}, "accuracy", "'simklr' is not implemented"),
         ({}, "elegance", "metric 'elegance' is not implemented"),
-        ({}, "relevance", "no pre-trained encoder whose relevance could be measured"),
     ],
 )
 def test_what_nothing_implements_is_a_reason_not_an_error(

@@ -1,3 +1,5 @@
+"""Specs of enormous or hostile values end in one line each, and none hangs."""
+
 from pathlib import Path
 
 import pytest
@@ -5,6 +7,7 @@ import pytest
 from fedrepro.benchmark.audit.findings import findings_for
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.spec.load import load_paper
+from fedrepro.cli import main
 from fedrepro.commands._options import parse_sets
 from tests.benchmark.test_spec_errors import PAPER, TABLE, complaints
 
@@ -100,3 +103,23 @@ def test_an_omission_compares_numbers_as_numbers(tmp_path: Path) -> None:
 def test_set_refuses_what_a_spec_may_not_hold(text: str, said: str) -> None:
     with pytest.raises(FedreproError, match=said):
         parse_sets([f"training.threshold={text}"])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--series", "x"], "'x' is no whole number"),
+        (["--trials", "1.5"], "'1.5' is no whole number"),
+        (["--trials", "10000"], "'10000' is no whole number of at least 1 and at most 1000"),
+        (["--series", "-1"], "'-1' is no whole number of at least 0 and at most 1000"),
+        (["--checkpoint-every", "often"], "'often' is no time such as 15m, 900s or 2h"),
+        (["--checkpoint-every=-1"], "'-1' is no time such as 15m, 900s or 2h"),
+        (["--time-limit", "nan"], "'nan' is no time such as 15m, 900s or 2h"),
+    ],
+)
+def test_a_number_that_is_none_is_told_in_words_of_the_reader(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["plan", "cpcfl", *words])
+    assert f"argument {words[0].partition('=')[0]}: {said}" in capsys.readouterr().err

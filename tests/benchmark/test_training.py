@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -36,6 +38,13 @@ def test_a_trial_is_repeated_exactly_and_seeds_differ(tiny_config: Make) -> None
     for name, values in one.arrays.items():
         np.testing.assert_array_equal(values, again.arrays[name])
     assert not np.array_equal(one.arrays["class_counts"], other.arrays["class_counts"])
+
+
+def test_a_config_read_back_from_json_trains_alike(tiny_config: Make) -> None:
+    config = tiny_config()
+    one, _ = train(config)
+    again, _ = train(RunConfig.from_dict(config.as_dict()))
+    assert one.metrics == again.metrics
 
 
 def test_methods_of_a_trial_share_partition_and_clients(tiny_config: Make) -> None:

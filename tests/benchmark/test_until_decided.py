@@ -1,3 +1,7 @@
+"""A run until claims are decided: what it trains, in which order, where it stops and goes on."""
+
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,5 +1,7 @@
 """`fedrepro run --until-decided` with real training, and what `execute` adds for it."""
 
+from __future__ import annotations
+
 import io
 import json
 from collections.abc import Callable
@@ -66,6 +68,16 @@ def test_only_what_claims_need_is_trained_and_the_next_run_trains_nothing(
     again = told(tmp_path, "run", "--until-decided", "--jobs", "0")
     assert "trials: 0 trained" in capsys.readouterr().err
     assert again["tables"] == first["tables"]
+
+
+@pytest.mark.parametrize("budget", ["5x", "", "-5m", "nan", "1e9h", "٣m"])
+def test_a_budget_that_is_no_time_is_refused(
+    budget: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["run", "cpcfl", "--until-decided", f"--budget={budget}"])
+    assert ended.value.code == 2
+    assert "is no time such as 15m" in capsys.readouterr().err
 
 
 def carry_out(plan: Plan, store: Store, **more: Any) -> Execution:

@@ -133,6 +133,10 @@ def test_inconclusive_says_when_no_number_of_trials_would_decide():
     assert "no number of trials" in found.reason
 
 
+def test_a_table_without_cells_has_no_verdicts():
+    assert judge_table([]) == []
+
+
 def test_equal_trials_at_the_top_of_the_scale_say_so():
     cell = JudgedCell(single("100.00"), (100.0, 100.0, 100.0), 0.7, limit=100.0)
     found = judge_table([cell])[0]

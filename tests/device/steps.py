@@ -1,5 +1,7 @@
 """A few steps of the engine on the pretended card, and what each of them does there."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 
 import torch

@@ -1,3 +1,5 @@
+"""Checkpoints: when they are written, and trees that come back."""
+
 import json
 import math
 import pickle

@@ -1,3 +1,5 @@
+"""IFCA and CP-CFL."""
+
 import itertools
 from dataclasses import replace
 

@@ -1,3 +1,5 @@
+"""Objectives that cluster, from their parts, and negatives chosen by the past."""
+
 import math
 from collections.abc import Callable
 from typing import Any

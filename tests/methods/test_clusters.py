@@ -1,3 +1,5 @@
+"""K-means, balanced clustering and Sinkhorn against scikit-learn and plain loops."""
+
 import numpy as np
 import pytest
 import torch

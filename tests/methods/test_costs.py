@@ -1,3 +1,5 @@
+"""Costs against rounds that are really made, torch modules, and counts by hand."""
+
 from dataclasses import replace
 from fractions import Fraction
 

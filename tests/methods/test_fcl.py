@@ -44,6 +44,9 @@ def round_of(
     return download, upload, method.aggregate(now, server, upload)
 
 
+# The loss, Eq. 12
+
+
 def fusion_step(
     task: Task, method: FCL, remote: list[Remote]
 ) -> tuple[FusionLoss, MoCoLearner, State, State, Batch]:
@@ -123,6 +126,9 @@ def test_no_gradient_reaches_the_momentum_encoder_or_a_bank() -> None:
     assert all(value.grad is not None for value in state.values())
     encoders = [kept[name] for name in state]
     assert all(value.grad is None for value in encoders)
+
+
+# What is sent
 
 
 def test_remote_features_are_everybody_elses_of_the_last_round() -> None:
@@ -209,6 +215,9 @@ def test_the_bytes_of_features_are_counted_apart() -> None:
     assert "uploaded_bytes.features" not in alone.counts
 
 
+# Clients' state, ablations, measurement
+
+
 def test_the_bank_stays_with_its_client_between_rounds() -> None:
     task = with_objective(make_task((8, 8, 8)))
     method = fcl()
@@ -250,7 +259,8 @@ def test_labels_change_nothing_but_the_measurement() -> None:
     for labels in (torch.zeros(20, dtype=torch.int64), None):
         other = replace(task.federation, train=replace(train, labels=labels))
         one, two = (loop.run(fcl(), replace(task, federation=f)) for f in (task.federation, other))
-        torch.testing.assert_close(two.encoder, one.encoder, rtol=0, atol=0)
+        for name, value in one.encoder.items():
+            assert torch.equal(value, two.encoder[name])
         assert ("false_negative_ratio" in two.metrics) == (labels is not None)
 
 

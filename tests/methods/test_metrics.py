@@ -1,3 +1,5 @@
+"""Metrics of clusters, representations, negatives and images against their definitions."""
+
 import math
 from collections import Counter
 from itertools import combinations, permutations

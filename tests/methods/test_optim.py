@@ -1,3 +1,5 @@
+"""Optimisers and the engine of local steps against torch and published rules."""
+
 import copy
 from collections.abc import Callable
 

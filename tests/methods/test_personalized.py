@@ -1,3 +1,5 @@
+"""What supervised personalised methods share, and what is each one's own."""
+
 from dataclasses import replace
 from typing import Any
 
@@ -49,6 +51,9 @@ def trained(m: FedAvg | Personalized, task: Task) -> tuple[State, Memory]:
         clients = m.participants(task, t)
         _, _, server = one_round(m, Round(task, t, clients), server, memory)
     return server, memory
+
+
+# What they share
 
 
 @pytest.mark.parametrize("name", PERSONALIZED)
@@ -138,6 +143,9 @@ def test_heads_are_adapted_as_torch_trains_them_one_by_one() -> None:
         torch.testing.assert_close(memory.adapted["head.0.bias"][client], head.bias.data)
         for key, value in part(memory.adapted, ENCODER).items():
             assert torch.equal(value[client], server[key][0])
+
+
+# What is each one's own
 
 
 def test_fedavg_ft_trains_as_fedavg_does() -> None:

@@ -1,3 +1,5 @@
+"""Local self-supervised training, its average, and central training."""
+
 from dataclasses import replace
 from typing import Any
 

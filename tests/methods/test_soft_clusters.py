@@ -1,3 +1,5 @@
+"""Losses of deep clustering against numpy and plain loops over the equations."""
+
 import math
 from collections.abc import Callable
 

@@ -1,3 +1,5 @@
+"""FedAvg, FedProx, MOON, HeteroFL and Split-Mix: averages, gradients and losses by hand."""
+
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -51,7 +53,8 @@ def test_one_client_is_plain_training() -> None:
             task.seeds,
             t,
         )
-    torch.testing.assert_close(state, trained_server(METHOD, task), rtol=0, atol=0)
+    for name, value in trained_server(METHOD, task).items():
+        assert torch.equal(value, state[name])
 
 
 def test_clients_are_weighted_by_their_images_as_numpy_averages() -> None:
@@ -200,6 +203,13 @@ def test_logits_of_absent_classes_are_zero() -> None:
     assert bool((logits[:, :, 1] != 0).any())
 
 
+def test_impossible_levels_are_refused() -> None:
+    with pytest.raises(ValueError, match="not shares"):
+        HeteroFL(levels=(1.5,))
+    with pytest.raises(ValueError, match="other widths"):
+        run(HETEROFL_METHOD, make_task())
+
+
 SPLIT_MIX_METHOD = SplitMix(
     base_width=0.25, budgets=(0.25, 1.0), rounds=2, local_epochs=1, batch_size=5, learning_rate=0.01
 )
@@ -244,3 +254,8 @@ def test_a_base_is_averaged_over_those_who_trained_it_and_else_left() -> None:
                 torch.testing.assert_close(after[name][base], expected)
             else:
                 assert torch.equal(after[name][base], server[name][base])
+
+
+def test_impossible_shares_are_refused() -> None:
+    with pytest.raises(ValueError, match="shares"):
+        SplitMix(base_width=0.0)

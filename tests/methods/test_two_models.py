@@ -1,3 +1,5 @@
+"""Ditto and APFL by hand; SCAFFOLD on quadratics that can be followed by hand."""
+
 from dataclasses import dataclass, replace
 
 import pytest
@@ -272,3 +274,8 @@ def test_variates_travel_both_ways_and_running_statistics_have_none() -> None:
     clients = torch.arange(2)
     download, upload, _ = one_round(method, Round(task, 0, clients), server)
     assert download.shared.keys() == upload.per_client.keys() == {"weights", "control"}
+
+
+def test_adam_is_refused() -> None:
+    with pytest.raises(ValueError, match="control variates are gradients"):
+        ScaffoldFT(optimizer="adam")

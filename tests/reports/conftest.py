@@ -1,5 +1,7 @@
 """A small judged report with every kind of cell, claim and panel."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from typing import get_args
 

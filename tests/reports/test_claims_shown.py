@@ -1,3 +1,7 @@
+"""Words, evidence and addresses of claims and cells, in every format that shows them."""
+
+from __future__ import annotations
+
 import re
 from dataclasses import replace
 from typing import get_args
@@ -76,7 +80,7 @@ def test_every_table_has_a_badge_with_its_scope_and_what_it_was_run_on(report: R
 def test_the_first_screen_lists_every_table_with_its_word_and_retention(report: Report) -> None:
     strip = html.render([report]).partition('aria-label="Tables">')[2].partition("</ul>")[0]
     shown = re.findall(r'<a class="([\w-]+)" href="(#[\w-]+)"[^>]*>([^<]*)<b>(.*?)</a>', strip)
-    assert shown == [("pass", "#toy-table-3", "3 ", "PASS</b> ×1.20")]
+    assert shown == [("pass", "#toy-table-3", "3 ", "PASS</b> 1.20")]
     others = html.render([report]).partition('<p class="others">')[2].partition("</p>")[0]
     assert others.startswith("<b>NOT RUN</b>")
     assert re.findall(r'href="(#[\w-]+)"[^>]*>([^<]*)</a>', others) == [("#toy-figure-4", "fig. 4")]
@@ -90,6 +94,13 @@ def test_cells_of_a_scaled_run_carry_no_badge(report: Report) -> None:
     assert "76.80 → 81.00 |" in markdown.render([report]).replace("\\", "")
 
 
+def test_a_paper_has_its_address(worded: Report) -> None:
+    link = '<a href="https://doi.org/10.1000/182">doi.org/10.1000/182</a>'
+    assert html.render([worded]).count(link) == 1
+    assert "<https://doi.org/10.1000/182>" in markdown.render([worded])
+    assert "doi.org" not in html.render([replace(worded, address=None)])
+
+
 @pytest.mark.parametrize("word", WORDS)
 def test_a_claim_stands_in_the_list_and_leads_to_its_evidence(page: str, word: ClaimWord) -> None:
     id = f"toy-table-3-{css(word)}"
@@ -100,7 +111,14 @@ def test_a_claim_stands_in_the_list_and_leads_to_its_evidence(page: str, word: C
     body = page[page.index(tag(page, id)) :].partition("</details>")[0]
     assert layout.CLAIMS[word] in body
     assert f"because of {word.lower()}" in body
-    assert ("all as stated in 1 of 2 trials" in body) == (word != "NOT RUN")
+    assert ("1 of 2 trials as stated" in body) == (word != "NOT RUN")
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_words_are_explained(page: str, word: ClaimWord) -> None:
+    id = f"about-claim-{css(word)}"
+    assert "popover" in tag(page, id)
+    assert layout.CLAIMS[word] in page[page.index(tag(page, id)) :].partition("</div>")[0]
 
 
 def test_claims_are_filtered_by_every_word_that_occurs(worded: Report, report: Report) -> None:

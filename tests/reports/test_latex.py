@@ -1,3 +1,5 @@
+"""The LaTeX of every table of every paper, compiled."""
+
 import shutil
 import subprocess
 from dataclasses import replace

@@ -1,3 +1,7 @@
+"""Claims by reading, as the reports show them."""
+
+from __future__ import annotations
+
 import re
 from dataclasses import replace
 

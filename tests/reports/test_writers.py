@@ -12,8 +12,9 @@ from xml.etree import ElementTree
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from fedrepro.benchmark.judging.scoreboard import Scoreboard, exit_code
+from fedrepro.benchmark.judging.scoreboard import Scoreboard, exit_code, why_not_run
 from fedrepro.benchmark.results import ClaimWord, Detail, Report, TableWord, Verdict
+from fedrepro.methods.registry import names_in
 from fedrepro.reports import overview
 from fedrepro.reports.writers import csv as csv_format
 from fedrepro.reports.writers import json as json_format
@@ -34,6 +35,14 @@ def outcomes(report: Report) -> dict[str, str]:
     suite = ElementTree.fromstring(junit.render([report])).find("testsuite")
     assert suite is not None
     return {str(case.get("name")): (case[0].tag if len(case) else "passed") for case in suite}
+
+
+def test_every_format_is_written_under_a_name_of_its_own() -> None:
+    files = [
+        __import__(f"fedrepro.reports.writers.{name}", fromlist=["FILE"]).FILE
+        for name in names_in("fedrepro.reports.writers")
+    ]
+    assert len(files) == len(set(files)) == 7
 
 
 def test_every_trial_is_a_line_with_its_seed(report: Report) -> None:
@@ -86,6 +95,16 @@ def test_junit_fails_what_is_not_seen_at_the_published_protocol_alone(
     for claim in claims:
         name = f"claim {claim.lower().replace(' ', '-')}"
         assert found[name] == expected_of.get(claim, "skipped"), claim
+
+
+def test_a_failed_table_fails_the_command_at_the_published_protocol_alone(report: Report) -> None:
+    cells = tuple(
+        replace(one, verdict=Verdict("INCONCLUSIVE", "r")) for one in report.tables[0].cells
+    )
+    fails = replace(report.tables[0], word="FAIL", cells=cells)
+    for departures, code in ((fails.departures, 0), ((), 1)):
+        shown = replace(report, tables=(replace(fails, departures=departures),), runs=())
+        assert exit_code([Scoreboard(shown)]) == code
 
 
 @pytest.mark.parametrize("scaled", [True, False])
@@ -142,6 +161,10 @@ def test_latex_rows_have_the_columns_that_they_announce(report: Report) -> None:
 def test_a_finding_about_two_tables_counts_once(report: Report) -> None:
     assert len(report.tables) == 2
     assert overview.counts([Scoreboard(report)], "findings") == {"inconsistent": 1}
+
+
+def test_reasons_for_not_running_come_with_their_numbers(report: Report) -> None:
+    assert why_not_run(report.tables) == [("because of not run", 2)]
 
 
 def test_the_published_schema_is_that_of_the_results() -> None:

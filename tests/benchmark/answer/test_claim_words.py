@@ -1,3 +1,5 @@
+"""The word of a claim, rule by rule, on trials whose answer is known."""
+
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 

@@ -1,3 +1,7 @@
+"""Which printed numbers the audit takes for numbers of one run."""
+
+from __future__ import annotations
+
 from fedrepro.benchmark.audit.identity import numbers
 from fedrepro.benchmark.planning.resolve import MEASUREMENTS, Resolver
 from fedrepro.benchmark.spec.load import load_papers

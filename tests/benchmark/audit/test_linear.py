@@ -1,3 +1,7 @@
+"""Sides of comparisons as weighted sums, held to the arithmetic that they stand for."""
+
+from __future__ import annotations
+
 import itertools
 from collections.abc import Callable, Mapping
 from fractions import Fraction

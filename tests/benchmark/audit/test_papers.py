@@ -1,3 +1,7 @@
+"""What the audit finds in the papers on its own, and how the command shows it."""
+
+from __future__ import annotations
+
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,7 @@
+from __future__ import annotations
+
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -6,8 +9,38 @@ import pytest
 from fedrepro.benchmark.audit.checks import relations
 from fedrepro.benchmark.claims.bind_cells import instances
 from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import Relation
 from tests.benchmark.audit.small_paper import cell, paper
+
+PAPER = """
+id = "p"
+title = "T"
+authors = "N. N."
+year = 2024
+[profiles.paper]
+trials = 1
+"""
+TABLE = """
+table = "1"
+title = "t"
+section = "4"
+kind = "descriptive"
+[[columns]]
+label = "size"
+[[columns]]
+label = "bits"
+[[rows]]
+label = "A"
+published = [2, 64]
+"""
+
+
+def load(folder: Path, more: str) -> Any:
+    (folder / "p").mkdir()
+    (folder / "p" / "paper.toml").write_text(PAPER)
+    (folder / "p" / "1.toml").write_text(TABLE + more)
+    return load_paper("p", folder)
 
 
 @pytest.fixture
@@ -50,6 +83,22 @@ def test_relation_that_cannot_be_meant_is_one_clear_error(
     with pytest.raises(SpecError) as error:
         list(instances(relation, grid.tables[0], grid))
     assert message in str(error.value)
+
+
+def test_reading_of_a_claim_that_is_not_there_names_the_nearest(tmp_path: Path) -> None:
+    claims = """
+[[claims]]
+id = "much"
+says = "s"
+holds = "'A' at 'bits' > 9"
+[[claims]]
+id = "more"
+says = "s"
+holds = "'A' at 'bits' > 8"
+reading_of = "mush"
+"""
+    with pytest.raises(SpecError, match=r"no claim 'mush'; did you mean 'much'"):
+        load(tmp_path, claims)
 
 
 def test_words_that_can_be_read_otherwise_contradict_no_print() -> None:

@@ -1,3 +1,7 @@
+"""Every registered set, and the formats of single ones."""
+
+from __future__ import annotations
+
 import gzip
 import hashlib
 import pickle
