@@ -1,7 +1,5 @@
 """Texts that are more than text to a browser, a typesetter, a spreadsheet or a terminal."""
 
-from __future__ import annotations
-
 HOSTILE = (
     # HTML
     "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "</title></style><script>",

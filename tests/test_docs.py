@@ -1,7 +1,5 @@
 """The docs lead where they say, and the site has all of them."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -1,7 +1,5 @@
 """Imports go one way: face -> reports -> benchmark -> methods, without a circle."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from graphlib import TopologicalSorter

@@ -3,8 +3,6 @@
 `nox -s licences` prints the list.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
@@ -146,10 +144,3 @@ def test_all_that_tests_install_is_held_by_hash_but_for_torch() -> None:
     assert {name: version for name, (version, _) in held.items()} == {
         name: versions[name] for name in held
     }
-
-
-def test_actions_of_a_workflow_are_commits() -> None:
-    workflows = [path.read_text() for path in (ROOT / ".github/workflows").glob("*.yml")]
-    used = re.findall(r"uses: *(\S+)", "\n".join(workflows))
-    assert used
-    assert [one for one in used if not re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", one)] == []

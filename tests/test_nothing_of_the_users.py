@@ -1,7 +1,5 @@
 """Tests read no results, data, cache or variables of the user's."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

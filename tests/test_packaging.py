@@ -1,7 +1,5 @@
 """What is installed: an sdist, the wheel built from it, and its use far from the repository."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -142,11 +140,6 @@ def test_every_folder_with_code_is_a_package(monkeypatch: pytest.MonkeyPatch) ->
     runpy.run_path("setup.py")
     wanted = {str(Path(installed_place(file)).parent) for file in sources() if file.suffix == ".py"}
     assert {name.replace(".", "/") for name in given["packages"]} == {*wanted, "fedrepro/_tables"}
-
-
-def test_the_public_names_load_no_torch_until_they_are_asked_for() -> None:
-    script = "import sys, fedrepro; assert 'torch' not in sys.modules; print(len(fedrepro.__all__))"
-    assert int(run([sys.executable, "-c", script], ROOT)) > 0
 
 
 @pytest.mark.slow

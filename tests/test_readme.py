@@ -1,7 +1,5 @@
 """README and docs/results.md say what today's rules make of the recorded runs."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -3,8 +3,6 @@
 `nox -s bench` prints them. They are compared within one run, and decide nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache, partial
 
@@ -18,10 +16,9 @@ from tools.bench.shapes import SHAPES
 pytestmark = pytest.mark.speed
 
 GROUPS: dict[str, tuple[Callable[[], cases.Group], int]] = {
-    **{name: (partial(cases.rounds, shape, clients=10), 7) for name, shape in SHAPES.items()},
+    **{name: (partial(cases.rounds, shape), 7) for name, shape in SHAPES.items()},
     "unlike": (partial(cases.unlike_rounds, SHAPES["8x8 digits"]), 3),
-    "two cores": (partial(cases.rounds_on_two_cores, SHAPES["28x28 LeNet"], 10), 2),
-    "unlike clients": (partial(cases.growth_with_unlike_clients, (10, 100)), 2),
+    "unlike clients": (partial(cases.growth_with_clients, (10, 100), unlike=True), 2),
     "clients": (partial(cases.growth_with_clients, (10, 100)), 2),
     "images": (cases.growth_with_images, 3),
     "models": (partial(cases.growth_with_models, (1, 8)), 2),

@@ -6,8 +6,6 @@ Data sets, models and transforms need neither. Whoever imports torchvision calls
 Evidence: `tests/benchmark/data/test_torchvision_guard.py`.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, FileFinder

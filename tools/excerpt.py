@@ -4,8 +4,6 @@
 so that everyone makes the same files.
 """
 
-from __future__ import annotations
-
 import gzip
 import struct
 import sys

@@ -4,8 +4,6 @@
 the marks in both files. Nothing is trained. A test holds both files to it.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

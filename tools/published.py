@@ -7,8 +7,6 @@ A copied record keeps its numbers, seed and provenance. It leaves out what is la
 arrays and the encoder, of which the checksums stay, and the folder in which the data lay.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 from collections import Counter

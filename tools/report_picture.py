@@ -3,8 +3,6 @@
 It shows Table 3 of CP-CFL, from the report that `nox -s reproduce-cpcfl` writes.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

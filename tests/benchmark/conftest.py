@@ -1,7 +1,5 @@
 """A tiny experiment on real digits as config and paper, and stores of it."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Callable
@@ -13,11 +11,11 @@ import pytest
 import torch
 
 from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.spec.model import Cell, Paper, Profile, Table
-from fedrepro.benchmark.spec.printed import Printed
+from fedrepro.benchmark.spec.model import Paper, Profile, Table
 from fedrepro.benchmark.spec.settings import merge
 from fedrepro.benchmark.store.store import Store
 from fedrepro.methods.outcome import Curve, Outcome
+from tests.benchmark.audit.small_paper import cell
 from tests.benchmark.small_papers import TINY, as_published
 
 torch.set_num_threads(1)
@@ -52,14 +50,10 @@ def tiny_paper() -> Callable[..., Paper]:
         rows: dict[str, dict[str, Any]], at: tuple[Any, ...] = ("final",), trials: int = 1
     ) -> Paper:
         cells = tuple(
-            Cell(
-                paper="p", table="1", row=(label,), column=(f"at {a}",), kind="empirical",
-                metric="accuracy", unit="%", printed=Printed.parse("50.00"), read=a,
-                experiment=merge(TINY, changes),
-            )
+            cell("50.00", label, f"at {a}", at=a, experiment=merge(TINY, changes))
             for label, changes in rows.items()
             for a in at
-        )  # fmt: skip
+        )
         table = Table("1", "t", "1", "empirical", "accuracy", "%", paper="p", cells=cells)
         profile = Profile(trials, name="smoke")
         return Paper("p", "P", "A", 2020, {"smoke": profile}, tables=(table,))

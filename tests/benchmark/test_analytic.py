@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
@@ -10,8 +8,8 @@ from fedrepro.benchmark.analytic import judge_analytic, recompute
 from fedrepro.benchmark.analytic.base import in_unit, same_product
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec.model import Cell
-from fedrepro.benchmark.spec.printed import Printed
 from fedrepro.methods.registry import UnknownNameError
+from tests.benchmark.audit.small_paper import cell as of_paper
 
 CNN: Mapping[str, Any] = {
     "clients": {"image_size": 96, "channels": 3},
@@ -31,11 +29,8 @@ def federated(method: str, **training: Any) -> Mapping[str, Any]:
 def cell(
     printed: str, formula: str | None, experiment: Mapping[str, Any], unit: str | None = None
 ) -> Cell:
-    return Cell(
-        paper="p", table="t", row=("row",), column=("column",), kind="analytic", metric=None,
-        unit=unit, printed=Printed.parse(printed), read="final", experiment=experiment,
-        formula=formula,
-    )  # fmt: skip
+    given = {"kind": "analytic", "metric": None, "unit": unit, "formula": formula}
+    return of_paper(printed, experiment=experiment, **given)
 
 
 def test_flops_are_twice_the_multiply_adds_and_exact() -> None:

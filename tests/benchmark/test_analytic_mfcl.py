@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from decimal import Decimal
@@ -85,9 +83,6 @@ def test_no_reading_is_hidden_and_the_verdict_is_what_they_say(cell: Cell) -> No
     assert verdict.reason.startswith("under the reading '") == (any(fits) and not fits[0])
 
 
-# --- bits -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("network", "encoder"),
     [("ResNet-18", ResNet(18, stem="cifar")), ("ResNet-50", ResNet(50, stem="cifar"))],
@@ -160,9 +155,6 @@ def test_traffic_on_vgg_counts_the_imagenet_networks_dense_layers() -> None:
     assert judge_analytic(cell).detail == "EXACT"
 
 
-# --- memory and flops -------------------------------------------------------------------------
-
-
 def test_memory_of_resnet_18s_client_module_is_eq_6_without_the_decoder() -> None:
     verdicts = {
         table: judge_analytic(find(table, row, "γ (Byte)"))
@@ -189,9 +181,6 @@ def test_flops_of_a_local_epoch_by_hand() -> None:
     encoder = (3 * 64 + 64 * 64) * 9 * 32**2
     decoder = (64 * 64 + 64 * 3 + 3 * 3) * 9 * 16**2
     assert recompute(cell).value == 2 * (encoder + decoder) * 3 * 2 * 5000
-
-
-# --- what networks are made of ----------------------------------------------------------------
 
 
 def hooked(module: nn.Module, x: torch.Tensor) -> tuple[int, int]:
@@ -260,9 +249,6 @@ def test_first_layers_of_a_network_are_those_of_the_paper_where_it_is_a_vgg() ->
     assert measure_layers(own, 64)[1] == 16
 
 
-# --- rows of Tables 9 and 10 ------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("table", "rows", "weights"), [("9", 9, 77_853), ("10", 17, 521_565)])
 def test_every_row_of_the_modules_follows_from_the_rule(
     table: str, rows: int, weights: int
@@ -271,9 +257,6 @@ def test_every_row_of_the_modules_follows_from_the_rule(
     assert len(cells) == rows
     assert {judge_analytic(cell).detail for cell in cells} == {"EXACT"}
     assert f"{weights:,} weights" in judge_analytic(cells[-1]).working[1]
-
-
-# --- the rest ---------------------------------------------------------------------------------
 
 
 def test_a_missing_setting_and_a_method_without_equation_are_named() -> None:

@@ -1,5 +1,3 @@
-"""Settings of a method's authors: where they go, what wins over them, and what is refused."""
-
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path

@@ -1,7 +1,3 @@
-"""Checkpoints in a store: whose are used, what becomes of the others, and who may write them."""
-
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

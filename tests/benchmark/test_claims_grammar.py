@@ -5,18 +5,17 @@ import pytest
 from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.claims.grammar import Cells, Function, Number, Operation, parse
 from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.spec.model import Cell, Claim, Paper, Table
-from fedrepro.benchmark.spec.printed import Printed
+from fedrepro.benchmark.spec.model import Claim, Paper, Table
+from tests.benchmark.audit.small_paper import cell
 
 
 def table(id, rows, columns, values, units=None):
     units = units or ["%"] * len(columns)
     cells = [
-        Cell("p", id, tuple(row.split("|")), tuple(column.split("|")), "empirical", "accuracy",
-             unit, Printed.parse(text), "final", {})
+        cell(text, row, column, table=id, unit=unit)
         for row, line in zip(rows, values, strict=True)
         for column, text, unit in zip(columns, line, units, strict=True)
-    ]  # fmt: skip
+    ]
     return Table(id, "t", "1", "empirical", "accuracy", "%", paper="p", cells=tuple(cells))
 
 
@@ -53,21 +52,17 @@ def test_precedence_and_association_are_those_of_arithmetic():
     assert side == expected
 
 
-def test_a_list_takes_its_columns_and_table():
-    cells = parse("'a|b', 'c|*' at 'x', 'y|z' in '11' > 1").first
-    assert cells == Cells((("a", "b"), ("c", "*")), (("x",), ("y", "z")), "11")
-
-
 def test_numbers_keep_their_digits_and_signs():
     chain = parse("'a' ~ 1.50 −5.90")
     assert chain.steps[0].tolerance == Decimal("1.50")
     assert str(chain.steps[0].right.value) == "-5.90"
 
 
-def test_functions_take_a_list():
-    assert parse("max('a', 'b' at 'x') > 1").first == Function(
-        "max", Cells((("a",), ("b",)), (("x",),), whole=True)
-    )
+def test_lists_take_their_columns_and_table_and_functions_take_a_list():
+    cells = parse("'a|b', 'c|*' at 'x', 'y|z' in '11' > 1").first
+    assert cells == Cells((("a", "b"), ("c", "*")), (("x",), ("y", "z")), "11")
+    largest = parse("max('a', 'b' at 'x') > 1").first
+    assert largest == Function("max", Cells((("a",), ("b",)), (("x",),), whole=True))
 
 
 @pytest.mark.parametrize(

@@ -9,29 +9,13 @@ from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.claims.nodes import Arithmetic
 from fedrepro.benchmark.claims.printed import range_over, support, support_one
 from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.spec.model import Cell, Claim, Paper, Table
-from fedrepro.benchmark.spec.printed import Printed
+from fedrepro.benchmark.spec.model import Claim
+from tests.benchmark.audit.small_paper import cell, paper
 
 
 def comparisons(holds, **values):
-    cells = tuple(
-        Cell(
-            "p",
-            "3",
-            (row,),
-            ("c",),
-            "empirical",
-            "accuracy",
-            "%",
-            Printed.parse(text),
-            "final",
-            {},
-        )
-        for row, text in values.items()
-    )
-    table = Table("3", "t", "1", "empirical", "accuracy", "%", paper="p", cells=cells)
-    paper = Paper("p", "t", "a", 2023, {}, tables=(table,))
-    return bind(Claim("c", "s", holds), table, paper)
+    made = paper(*(cell(text, row) for row, text in values.items()))
+    return bind(Claim("c", "s", holds), made.tables[0], made)
 
 
 def word(holds, **values):

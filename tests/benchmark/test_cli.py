@@ -1,5 +1,3 @@
-"""Bad input at the command line: one line, the right exit code, nothing lost."""
-
 import io
 import json
 import shlex
@@ -69,7 +67,9 @@ def test_a_slip_is_named_in_one_line_though_no_trial_is_missing(
     assert named in one_line(capsys)
 
 
-@pytest.mark.parametrize("verb", ["audit", "check", "claims", "list", "plan", "report", "run"])
+@pytest.mark.parametrize(
+    "verb", ["audit", "check", "claims", "list", "methods", "plan", "report", "run"]
+)
 def test_a_paper_that_was_meant_is_named(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([verb, "cpcfk"]) == 2
     assert "cpcfl" in one_line(capsys)
@@ -81,8 +81,16 @@ def test_a_paper_that_was_meant_is_named(verb: str, capsys: pytest.CaptureFixtur
         (["--jobs", "-1"], "argument --jobs"),
         (["--tables", ","], "argument --tables"),
         (["--trials", "0"], "argument --trials"),
-        (["--series", "-1"], "argument --series"),
+        (["--trials", "1.5"], "'1.5' is no whole number"),
+        (["--trials", "10000"], "'10000' is no whole number of at least 1 and at most 1000"),
+        (["--series", "-1"], "'-1' is no whole number of at least 0 and at most 1000"),
         (["--store", ""], "argument --store"),
+        (["--checkpoint-every=-1"], "'-1' is no time such as 15m, 900s or 2h"),
+        (["--time-limit", "nan"], "'nan' is no time such as 15m, 900s or 2h"),
+        *(
+            (["--until-decided", f"--budget={one}"], f"'{one}' is no time such as 15m")
+            for one in ("5x", "", "-5m", "1e9h", "٣m")
+        ),
         (["--table", "3"], "unrecognized arguments: --table 3; did you mean '--tables'?"),
         (["--profil=smoke"], "did you mean '--profile'?"),
     ],
@@ -170,65 +178,6 @@ def test_a_profile_cannot_lead_out_of_the_folder_of_reports(
     assert {path.name for path in tmp_path.iterdir()} == {"specs"}
 
 
-def test_a_report_that_cannot_be_written_leaves_the_one_before(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    arguments = ["report", "cpcfl", "--tables", "3", "--store", str(tmp_path / "store")]
-    arguments += ["--out", str(tmp_path / "out")]
-    main(arguments)
-    before = (tmp_path / "out" / "report.html").read_bytes()
-    capsys.readouterr()
-
-    def full(file: Path, text: str) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("fedrepro.reports.publish.write_text", full)
-    assert main(arguments) == 2
-    assert "No space left on device" in one_line(capsys)
-    assert (tmp_path / "out" / "report.html").read_bytes() == before
-    assert not list((tmp_path / "out").glob(".unfinished*"))
-
-
-def test_a_store_that_a_newer_version_wrote_is_left_alone(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    description = tmp_path / "store.json"
-    description.write_text(json.dumps({"schema": 999}))
-    assert main(["report", "cpcfl", "--tables", "3", "--store", str(tmp_path)]) == 2
-    assert "newer" in one_line(capsys)
-    assert json.loads(description.read_text()) == {"schema": 999}
-
-
-@pytest.mark.parametrize("name", ["list", "tables"])
-def test_list_exports_every_number_as_text(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([name, "cpcfl", "--json"]) == 0
-    tables = json.loads(capsys.readouterr().out)
-    third = next(table for table in tables if table["table"] == "3")
-    assert (third["paper"], third["kind"], third["metric"]) == ("cpcfl", "empirical", "accuracy")
-    cell = next(
-        c for c in third["cells"] if (c["row"], c["column"]) == (["FedAvg", "None"], ["T = 75"])
-    )
-    assert (cell["published"], cell["sd"]) == ("41.20", None)
-
-
-def test_a_report_without_any_trial_says_that_nothing_was_run(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments = ["report", "cpcfl", "--tables", "3", "--store", str(tmp_path / "store")]
-    assert main([*arguments, "--out", str(tmp_path / "out")]) == 3
-    assert "NOT RUN, 28 cells: no finished trial is stored." in capsys.readouterr().out
-    assert "NOT RUN" in (tmp_path / "out" / "report.md").read_text()
-
-
-def test_recomputed_numbers_are_no_result_where_others_wait_for_a_run(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    places = ["--store", str(tmp_path / "store"), "--out", str(tmp_path / "out")]
-    assert main(["report", "cpcfl", "--tables", "text-3.5,3", *places]) == 3
-    assert "REPRODUCED" in capsys.readouterr().out
-    assert main(["report", "cpcfl", "--tables", "text-3.5", *places]) == 0
-
-
 def test_what_is_stored_is_found_under_whichever_profile_it_was_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -305,17 +254,6 @@ def test_a_trial_that_fails_is_named_in_the_report_and_on_the_terminal_and_ends_
     assert main(["report", *selection, *places[:4]]) == 1
     monkeypatch.undo()
     assert main(["run", *selection, *places]) == 0
-
-
-def test_a_run_leaves_a_folder_of_other_files_as_it_is(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "unfinished").mkdir()
-    (tmp_path / "unfinished" / "thesis.tex").write_text("all of it")
-    places = ["--store", str(tmp_path), "--out", str(tmp_path / "out"), "--jobs", "0"]
-    assert main(["run", "cpcfl", "--profile", "smoke", "--tables", "3", *places]) == 2
-    assert "is no store of fedrepro" in one_line(capsys)
-    assert [path.name for path in tmp_path.rglob("*")] == ["unfinished", "thesis.tex"]
 
 
 READING = """

@@ -1,5 +1,3 @@
-"""The looks and trials that profiles and tables declare: read, checked with line and reason."""
-
 import re
 from pathlib import Path
 
@@ -7,7 +5,7 @@ import pytest
 
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.folders import tables_root
-from fedrepro.benchmark.spec.load import load_paper, outline
+from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import TableProfile
 from fedrepro.benchmark.spec.problems import InvalidSpecError
 from tests.benchmark.small_papers import write_made_up
@@ -98,12 +96,3 @@ def test_trials_of_a_table_that_cannot_be_are_refused_with_the_reason(
         load_paper("made-up", with_more_trials(tmp_path, own, profile))
     assert said in str(refused.value)
     assert "3.toml:" in str(refused.value)
-
-
-def test_the_list_refuses_a_paper_that_no_command_would_find(tmp_path: Path) -> None:
-    folder = with_profile(tmp_path, 5, "[5, 10]") / "made-up"
-    assert outline("made-up", tmp_path).id == "made-up"
-    text = (folder / "paper.toml").read_text("utf-8")
-    (folder / "paper.toml").write_text(text.replace('"made-up"', '"other"', 1), "utf-8")
-    with pytest.raises(InvalidSpecError, match="must be the name of the folder"):
-        outline("made-up", tmp_path)

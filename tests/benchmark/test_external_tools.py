@@ -1,7 +1,3 @@
-"""Exports of Flower, W&B and MLflow, read through a map."""
-
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`import fedrepro` in a script or a notebook: what docs/python.md shows, and that it is light."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
@@ -102,3 +100,46 @@ def test_a_frame_that_holds_no_results_is_refused(results: object, said: str) ->
         fedrepro.judge("cpcfl", results)  # type: ignore[arg-type]
     with pytest.raises(fedrepro.FedreproError, match="must be 'full' or 'scaled'"):
         fedrepro.judge("cpcfl", results, protocol="half")  # type: ignore[arg-type]
+
+
+HEAVY = ("torch", "scipy", "sklearn", "pandas", "matplotlib")
+SCRIPT = """
+import sys
+from fedrepro.cli import main
+code = main({arguments!r})
+print(code, *({heavy!r} & set(sys.modules)), file=sys.stderr)
+"""
+
+
+def loaded_by(*arguments: str) -> list[str]:
+    """The exit code of a command, and which of `HEAVY` it imported."""
+    script = SCRIPT.format(arguments=list(arguments), heavy=set(HEAVY))
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    return done.stderr.split()
+
+
+@pytest.mark.parametrize("words", [["list"], ["list", "cpcfl"], ["tables", "fcl"]])
+def test_papers_are_listed_without_what_computes(words: list[str]) -> None:
+    """An alias, after which no file is named, imports all commands, as `--help` does."""
+    assert loaded_by(*words) == ["0"]
+
+
+NAMED = """
+import sys
+from fedrepro.benchmark.spec.load import load_paper
+from fedrepro.methods import registry
+load_paper("cpcfl")
+print(*(one for one in registry.names("federated") if registry.is_imported("federated", one)))
+"""
+
+
+def test_of_methods_those_are_imported_that_a_paper_names() -> None:
+    done = subprocess.run([sys.executable, "-c", NAMED], capture_output=True, text=True)
+    assert done.stdout.split() == ["centralized", "cpcfl", "fedavg", "ifca"]
+
+
+def test_a_command_imports_no_other_one() -> None:
+    names = {f"fedrepro.commands.{name}" for name in ("list", "report", "regress")}
+    script = SCRIPT.format(arguments=["list", "fcl"], heavy={*names, "numpy"})
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stderr.split() == ["0", "fedrepro.commands.list"]

@@ -5,8 +5,6 @@ answer must be the thing itself, or one error of the kind that the command line 
 never another exception, and never a file outside the folder that was given.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

@@ -1,7 +1,5 @@
 """Whether a trial that is stopped anywhere goes on to the same outcome, bit for bit."""
 
-from __future__ import annotations
-
 import gc
 import multiprocessing
 import pickle

@@ -16,7 +16,6 @@ from fedrepro.benchmark.planning.plan import Plan, PlannedCell
 from fedrepro.benchmark.results import Departure, Verdict
 from fedrepro.benchmark.spec.choices import Unstated
 from fedrepro.benchmark.spec.model import (
-    Cell,
     Claim,
     Figure,
     Margin,
@@ -26,10 +25,10 @@ from fedrepro.benchmark.spec.model import (
     Sd,
     Table,
 )
-from fedrepro.benchmark.spec.printed import Printed
 from fedrepro.benchmark.store.record import TrialRecord
 from fedrepro.commands._options import parse_sets
 from fedrepro.methods.outcome import Curve
+from tests.benchmark.audit.small_paper import cell as of_paper
 from tests.benchmark.small_papers import drawn as unprinted
 
 SCALED = Departure("training.rounds", "100", "2", "time")
@@ -41,20 +40,9 @@ def config(method, start=None, rounds=2):
     return RunConfig(stage, method, {"rounds": rounds}, data, {"name": "cnn"}, start=start)
 
 
-def cell(row, text, *, table="3", column="T = 2", unit="%", metric="accuracy", **more):
-    return Cell(
-        paper="p",
-        table=table,
-        row=tuple(row.split("|")),
-        column=(column,),
-        kind=more.pop("kind", "empirical"),
-        metric=metric,
-        unit=unit,
-        printed=Printed.parse(text),
-        read="final",
-        experiment=more.pop("experiment", {}),
-        **more,
-    )
+def cell(row, text, *, column="T = 2", **more):
+    more.setdefault("table", "3")
+    return of_paper(text, row, column, **{"experiment": {}, **more})
 
 
 def table(cells, *, id="3", claims=(), margin=2.0, figure=None, ddof=0, runs=5, unit="%"):
@@ -211,13 +199,11 @@ def test_data_that_are_not_the_release_are_a_departure():
 
 def test_pretraining_on_data_that_are_not_the_release_scales_the_run_that_starts_from_it():
     before = config("simclr")
-    run, one = config("ours", start=before), cell("A|B", "70.10")
+    run = config("ours", start=before)
     shelf = Shelf().put(run, CLOSE)
     shelf.released = False
-    shelf.put(before, CLOSE)
-    planned = PlannedCell(run, None, "final", (), cell=one)
-    report = judged(plan_of([table([one])], [planned]), shelf)
-    assert report.tables[0].cells[0].verdict.detail == "SCALED"
+    report = judged(plan_for(run, "70.10"), shelf.put(before, CLOSE))
+    assert only(report).verdict.detail == "SCALED"
     assert report.scaled
 
 
@@ -354,9 +340,7 @@ def test_a_failed_trial_is_counted_and_makes_the_exit_code_1(departures):
 
 
 def test_numbers_that_were_only_recomputed_are_a_result_where_nothing_waits_for_a_run():
-    one = cell("A|B", "1")
-    planned = PlannedCell(None, "no run", "final", (), cell=one)
-    report = judged(plan_of([table([one])], [planned]), Shelf())
+    report = judged(plan_for(None, "1"), Shelf())
     (shown,) = report.tables
     (one,) = shown.cells
     counted = replace(one, kind="analytic", verdict=Verdict("EXACT", "r"))
@@ -425,8 +409,8 @@ def test_a_margin_that_covers_other_rows_says_how_many():
     [(None, 5, {"REPRODUCED"}), (0, None, {"INCONCLUSIVE"}), (None, 1, {"INCONCLUSIVE"})],
 )
 def test_a_spread_that_the_paper_does_not_explain_costs_no_report(ddof, runs, words):
-    run, one = config("ours"), cell("A|B", "70.10 ± 0.50")
-    plan = plan_of([table([one], ddof=ddof, runs=runs)], bound([one], [run]))
+    run = config("ours")
+    plan = plan_for(run, "70.10 ± 0.50", ddof=ddof, runs=runs)
     found = only(judged(plan, Shelf().put(run, CLOSE)))
     assert {found.verdict.word} == words
 
@@ -441,10 +425,8 @@ def test_commands_re_run_a_cell_as_the_plan_did():
 
 
 def test_commands_repeat_what_was_set_on_the_command_line():
-    run, one = config("ours"), cell("A", "70.10")
-    planned = PlannedCell(run, None, "final", (), cell=one)
     sets = (("training.rounds", 3), ("clients.data", "mnist"), ("pretraining.shared", True))
-    plan = replace(plan_of([table([one])], [planned]), sets=sets)
+    plan = replace(plan_for(config("ours"), "70.10"), sets=sets)
     words = shlex.split(judged(plan, Shelf()).tables[0].command)
     given = [words[i + 1] for i, word in enumerate(words) if word == "--set"]
     assert tuple(parse_sets(given)) == sets
@@ -493,9 +475,7 @@ def test_every_table_says_what_it_was_run_on_and_the_report_first_of_all():
 
 
 def test_a_table_of_which_nothing_was_trained_was_not_run():
-    one = cell("A|B", "70.10")
-    planned = PlannedCell(config("ours"), None, "final", (), cell=one)
-    found = judged(plan_of([table([one])], [planned]), Shelf()).tables[0]
+    found = judged(plan_for(config("ours"), "70.10"), Shelf()).tables[0]
     assert (found.word, found.reason) == ("NOT RUN", "no finished trial is stored")
 
 

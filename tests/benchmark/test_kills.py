@@ -5,8 +5,6 @@ holds, to the last bit. Drivers and their workers are forked from this process, 
 torch takes longer than a trial; real workers are spawned (`test_resume.py`, `test_local.py`).
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import random

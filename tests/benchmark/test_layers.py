@@ -1,4 +1,3 @@
-import copy
 from typing import Any
 
 import pytest
@@ -102,12 +101,6 @@ def test_an_override_that_changes_nothing_leaves_no_trace() -> None:
 def test_a_given_value_is_set_even_where_there_was_none() -> None:
     changed = applied(CELL, Override("head.widths", "no such section", [8]))
     assert changed.settings == {**CELL, "head": {"widths": [8]}}
-
-
-def test_applying_leaves_the_given_experiment_alone() -> None:
-    before = copy.deepcopy(CELL)
-    applied(CELL, Override("clients.count", "w", 12))
-    assert before == CELL
 
 
 def test_fractions_cannot_be_divided() -> None:

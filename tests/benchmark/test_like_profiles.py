@@ -1,11 +1,8 @@
-"""A profile like another one runs what that one runs, in trials of its own."""
-
 from pathlib import Path
 
 import pytest
 
 from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.planning.check import check
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.load import load_paper, load_papers
 from fedrepro.benchmark.spec.problems import InvalidSpecError
@@ -38,17 +35,6 @@ def test_it_runs_the_same_experiments_on_every_data_set_and_shares_no_trial(tmp_
         assert len(longer.runs) == len(plan.runs)
         assert not {run.key for run in longer.runs} & {run.key for run in plan.runs}
         assert [run.key for run in longer.runs] == [run.in_series(9).key for run in plan.runs]
-
-
-def test_an_override_that_changes_nothing_is_told_once(tmp_path: Path) -> None:
-    root = with_profile(tmp_path, 'like = "reduced"\nseries = 9')
-    file = root / "made-up" / "paper.toml"
-    idle = '[[profiles.reduced.overrides]]\npath = "training.temperature"\ndivide = 2\nwhy = "w"'
-    file.write_text(f"{file.read_text('utf-8')}\n{idle}\n", "utf-8")
-    said = [str(one) for one in check([load_paper("made-up", root)])[0]]
-    told = [one for one in said if "'training.temperature' changes no cell" in one]
-    assert len(told) == 1, said
-    assert "profiles.reduced.overrides" in told[0]
 
 
 @pytest.mark.parametrize(

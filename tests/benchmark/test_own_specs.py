@@ -1,8 +1,5 @@
-"""Papers of one's own in a working folder, beside those that come along."""
-
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -120,21 +117,6 @@ def test_a_new_project_passes_the_check_and_replaces_nothing(
     assert main(["new-project", "."]) == 2
     assert "is there already; nothing was written" in capsys.readouterr().err
     assert not Path("README.md").exists()
-
-
-@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-def test_a_new_project_lets_git_keep_its_baselines_and_no_store(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main(["new-project", "mine"]) == 0
-    subprocess.run(["git", "init", "--quiet", "mine"], check=True)
-    kept = ["results/baselines/a.json", "results/published/trials/b/c-seed0.json"]
-    left = ["results/store/store.json", "results/reports/c/report.html"]
-    told = subprocess.run(
-        ["git", "check-ignore", *kept, *left], cwd="mine", capture_output=True, text=True
-    )
-    assert told.stdout.split() == left
 
 
 def test_the_workflow_of_a_new_project_takes_the_actions_of_this_repository() -> None:

@@ -1,7 +1,3 @@
-"""Scatter plots and grids of pictures: from judged cells and stored arrays to marks."""
-
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any

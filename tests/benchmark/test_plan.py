@@ -1,17 +1,13 @@
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.planning.estimate import TrialTimes
 from fedrepro.benchmark.planning.plan import make_plan
-from fedrepro.benchmark.planning.summary import Summary
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import Claim, Omission, Paper, TableProfile
 from fedrepro.benchmark.spec.printed import Printed
-from fedrepro.benchmark.store.store import Store
 
 MakePaper = Callable[..., Paper]
 SHARED = {"pretraining": {"method": "simclr"}}
@@ -127,40 +123,11 @@ def test_rows_and_settings_narrow_and_change_a_plan(tiny_paper: MakePaper) -> No
     assert [d.why for d in plan.cells[0].departures] == ["set on the command line"]
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"profile": "smok"}, "unknown profile 'smok'; did you mean 'smoke'"),
-        ({"profile": "smoke", "tables": ["2"]}, "unknown table '2'"),
-        ({"profile": "smoke", "on": "mnist"}, "unknown data set 'mnist'"),
-        ({"profile": "smoke", "rows": "z"}, "no row"),
-        ({"profile": "smoke", "sets": {"training.round": 3}}, "did you mean 'training.rounds'"),
-        ({"profile": "smoke", "sets": {"training.rounds": "x"}}, "--set training.rounds"),
-    ],
-)
-def test_wrong_choices_are_one_line_with_a_suggestion(
-    tiny_paper: MakePaper, wrong: dict[str, object], message: str
-) -> None:
-    with pytest.raises(SpecError, match=message) as raised:
-        make_plan(tiny_paper({"a": {}}), **wrong)  # type: ignore[arg-type]
-    assert "\n" not in str(raised.value)
-
-
 def test_a_claim_without_a_cell_is_found_before_anything_is_trained(tiny_paper: MakePaper) -> None:
     paper = tiny_paper({"a": {}})
     lost = replace(paper.tables[0], claims=(Claim("c", "says", "'b' > 'a'"),))
     with pytest.raises(SpecError, match="'b' matches no row"):
         make_plan(replace(paper, tables=(lost,)), "smoke")
-
-
-def test_description_counts_runs_sharing_and_time(tiny_paper: MakePaper, tmp_path: Path) -> None:
-    plan = make_plan(tiny_paper({"a": {}, "b": SHARED}, at=(1, 2), trials=2), "smoke")
-    lines = Summary(plan, Store(tmp_path), lambda: TrialTimes("cpu", workers=2)).lines()
-    text = "\n".join(lines)
-    assert "4 cells, 4 of them measured" in text
-    assert "3 unique runs (2 federated, 1 pretraining); 4 cells share 2 of them" in text
-    assert "5 trials, 0 of them in" in text
-    assert lines[-1].startswith("no time for 5 trials of 2 kinds")
 
 
 @pytest.mark.parametrize("profile", ["paper", "reduced", "smoke"])

@@ -1,5 +1,3 @@
-"""Precision in plans, keys, reports and commands: a reading, and part of the key if not float32."""
-
 import dataclasses
 import shlex
 from pathlib import Path
@@ -113,17 +111,3 @@ def test_tf32_is_refused_on_a_processor_before_anything_is_trained(
     assert status == 2
     assert "precision tf32 is one of NVIDIA's cards; the device is 'cpu'" in said
     assert not (tmp_path / "o").exists()
-
-
-def test_plan_takes_it_and_a_setting_means_the_same(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["plan", "cpcfl", "--profile", "smoke", "--tables", "3", "--runs"]
-    listed = []
-    for more in (["--precision", "bf16"], ["--set", "training.precision=bf16"], []):
-        assert main([*words, *more]) == 0
-        out = capsys.readouterr().out.splitlines()
-        listed.append([line for line in out if " cells  " in line and line.startswith("  ")])
-    by_option, by_setting, usual = listed
-    assert by_option == by_setting
-    assert by_option
-    assert all(line.endswith(", in bf16") for line in by_option)
-    assert not any("bf16" in line for line in usual)

@@ -1,17 +1,11 @@
-"""The pages say what the committed records of trials at full protocol say; more can be copied."""
-
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import get_args
 
 import numpy as np
 import pytest
 
 from fedrepro.benchmark.planning.plan import Plan, make_plan
-from fedrepro.benchmark.results import VerdictWord
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.store.record import TrialRecord
 from fedrepro.benchmark.store.store import Store
@@ -89,20 +83,3 @@ def test_what_is_published_stays_and_other_data_are_left(plan: Plan, tmp_path: P
     again = saved(tmp_path / "second", plan, at="2027-01-01")
     assert published.copy(again, records) == {"published already": 2}
     assert {one.provenance["started"] for one in Store(records).records()} == {"2026-01-01"}
-
-
-def test_a_sentence_counts_verdicts_from_the_best_to_the_worst() -> None:
-    first, second, *_ = get_args(VerdictWord)
-    assert published.sentence([]) == "No cell has been run at full protocol yet."
-    one = f"1 cell has been run (docs/published.md): 1 `{first}`."
-    three = f"3 cells have been run (docs/published.md): 1 `{first}`, 2 `{second}`."
-    assert published.sentence([first]) == f"At full protocol {one}"
-    assert published.sentence([second, first, second]) == f"At full protocol {three}"
-
-
-def test_a_page_without_its_one_place_is_refused() -> None:
-    page = "a <!-- published: table -->old<!-- published: end --> b"
-    assert published.written(page, "table", "new") == page.replace("old", "new")
-    for wrong in ("", page.replace("end", ""), page + page):
-        with pytest.raises(ValueError, match="not one place"):
-            published.written(wrong, "table", "new")

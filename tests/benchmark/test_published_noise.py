@@ -3,8 +3,6 @@
 The table in docs/verdicts.md is `python -m tests.benchmark.test_published_noise`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-"""Readings: other answers to what a paper leaves open."""
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -96,12 +94,6 @@ def test_a_reading_of_one_table_leaves_the_other_tables(paper: Paper) -> None:
         if one.config is not None
     }
     assert epochs == {"1": 2, "2": 1}
-
-
-def test_a_profile_overrides_what_a_reading_sets(paper: Paper) -> None:
-    sets = {"training.local_epochs": 3}
-    plan = make_plan(under(paper, ["two-epochs"]), "smoke", sets=sets)
-    assert {config.options["local_epochs"] for config in configs(plan).values()} == {3}
 
 
 def test_another_round_and_another_metric_are_read_from_the_same_runs(paper: Paper) -> None:

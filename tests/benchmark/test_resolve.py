@@ -1,3 +1,5 @@
+import hashlib
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -21,11 +23,10 @@ def test_options_of_other_methods_do_not_make_another_run(tiny_config: Make) -> 
     )
 
 
-def test_pretraining_options_do_not_matter_without_pretraining(tiny_config: Make) -> None:
+def test_unused_pretraining_options_and_spelled_out_defaults_make_the_same_run(
+    tiny_config: Make,
+) -> None:
     assert tiny_config() == tiny_config({"pretraining": {"epochs": 9, "temperature": 0.5}})
-
-
-def test_defaults_that_are_spelled_out_make_the_same_run(tiny_config: Make) -> None:
     assert tiny_config() == tiny_config({"training": {"participation": 1, "optimizer": "adam"}})
 
 
@@ -77,11 +78,6 @@ def test_only_learning_without_labels_reads_unlabelled_images(tiny_config: Make)
     assert tiny_config(without) == tiny_config({"method": "fedsimclr"}) != config
 
 
-def test_unshared_pretraining_starts_each_trial_from_its_own(tiny_config: Make) -> None:
-    config = tiny_config({"pretraining": {"method": "simclr", "shared": False}})
-    assert config.start_trial is None
-
-
 def test_a_federated_method_as_pretraining_is_that_cells_own_run(tiny_config: Make) -> None:
     config = tiny_config({"method": "ifca", "pretraining": {"method": "fedavg"}})
     assert config.start == tiny_config({"method": "fedavg"})
@@ -104,18 +100,13 @@ def test_relevance_is_a_measurement_of_the_pretrained_encoder(tiny_config: Make)
     assert config.clients is None
 
 
-def test_relevance_without_encoder_has_a_reason(tiny: dict[str, Any]) -> None:
-    found = as_published(tiny, "relevance")
-    assert found.config is None
-    assert found.reason == "no pre-trained encoder whose relevance could be measured"
-
-
 @pytest.mark.parametrize(
     ("change", "metric", "reason"),
     [
         ({"method": "fedavgg"}, "accuracy", "method 'fedavgg' is not implemented"),
         ({"pretraining": {"method": "simklr"}}, "accuracy", "'simklr' is not implemented"),
         ({}, "elegance", "metric 'elegance' is not implemented"),
+        ({}, "relevance", "no pre-trained encoder whose relevance could be measured"),
     ],
 )
 def test_what_nothing_implements_is_a_reason_not_an_error(
@@ -195,3 +186,28 @@ def test_what_was_resolved_before_changes_nothing(
         for metric, at in (("accuracy", 1), ("relevance", 1), ("f1_macro", "final")):
             bound = drawn(settings, at)
             assert resolver.resolve(bound, metric) == Resolver(profile).resolve(bound, metric)
+
+
+def test_key_is_the_hash_of_canonical_text(tiny_config: Make) -> None:
+    config = tiny_config()
+    text = json.dumps(config.as_dict(), sort_keys=True, separators=(",", ":"))
+    assert config.key == hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def test_what_a_run_starts_from_is_part_of_its_key(tiny_config: Make) -> None:
+    one = tiny_config({"pretraining": {"method": "simclr"}})
+    other = tiny_config({"pretraining": {"method": "simclr", "epochs": 2}})
+    assert one.key != other.key
+    assert one.options == other.options
+
+
+def test_a_run_of_another_series_starts_from_one_of_that_series(tiny_config: Make) -> None:
+    ordinary = tiny_config({"pretraining": {"method": "simclr"}})
+    assert "series" not in ordinary.canonical
+    assert ordinary.in_series(0) == ordinary
+    other = ordinary.in_series(2)
+    assert other.start is not None
+    assert other.start.series == 2
+    assert len({ordinary.key, other.key, ordinary.in_series(1).key}) == 3
+    assert RunConfig.from_dict(json.loads(json.dumps(other.as_dict()))) == other
+    assert other.description == "fedavg on digits, started from simclr on digits, series 2"

@@ -1,7 +1,5 @@
 """Killing the driver at any moment loses at most the trials in flight."""
 
-from __future__ import annotations
-
 import io
 import multiprocessing
 import random

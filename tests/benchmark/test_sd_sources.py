@@ -1,5 +1,3 @@
-"""Which printed spread stands for a number without one, in the specs and in what is judged."""
-
 import math
 import shutil
 from dataclasses import replace

@@ -171,6 +171,8 @@ metric = "accuracy" =>
     11: columns[2].label: must not contain | or ' (claims name cells by labels): 'T | 100'
 [margin] => [[claims]]\nid = "better"\nsays = "s"\nholds = "h"\n[margin]
     36: claims[2].id: 'better' is taken by claims[1]
+[margin] => [[claims]]\nid = "c"\nsays = "s"\nholds = "h"\nreading_of = "bettr"\n[margin]
+    31: claims[1].reading_of: no claim 'bettr'; did you mean 'better'?
 [margin] => [profiles.redused]\n[margin]
     27: profiles.redused: unknown profile; did you mean 'reduced'?
 [margin] => [figure]\nplot = 'curve'\n[margin]

@@ -1,5 +1,3 @@
-"""Specs of enormous or hostile values end in one line each, and none hangs."""
-
 from pathlib import Path
 
 import pytest
@@ -7,7 +5,6 @@ import pytest
 from fedrepro.benchmark.audit.findings import findings_for
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.spec.load import load_paper
-from fedrepro.cli import main
 from fedrepro.commands._options import parse_sets
 from tests.benchmark.test_spec_errors import PAPER, TABLE, complaints
 
@@ -21,7 +18,6 @@ CLAIM = "'CP-CFL|SimCLR' > 'FedAvg|None' at 'T = 25'"
         ("divide = 4", "divide = 1e-400", "more than 30 digits"),
         ("trials = 2", "trials = 1_000_000_000", "must be at most 1000"),
         ("rounds = 100", "rounds = " + "1" * 5000, "more than 30 digits"),
-        ("rounds = 100", "rounds = " + "1" * 400, "more than 30 digits"),
         ("rounds = 100", "rounds = 10_000_000_000", "must lie between"),
         ("rounds = 100", "threshold = inf", "must be finite"),
         ("rounds = 100", "threshold = 1e400", "must be finite|more than 30 digits"),
@@ -30,7 +26,6 @@ CLAIM = "'CP-CFL|SimCLR' > 'FedAvg|None' at 'T = 25'"
         ("rounds = 100", "a." * 900 + "b = 1", "deeper than 12"),
         ("rounds = 100", '"' + "k" * 200 + '" = 1', "key of 200 characters"),
         ('"digits"', '"../../x"', "is no name"),
-        ('"digits"', '"/etc"', "is no name"),
         ('"digits"', '".."', "is no name"),
         ("profiles.paper]\n", 'profiles."../../x"]\n', "is no name"),
         ("41.2", "1e400", "must be finite|more than 30 digits"),
@@ -38,11 +33,9 @@ CLAIM = "'CP-CFL|SimCLR' > 'FedAvg|None' at 'T = 25'"
         ("41.2", '"1e999999"', "is no number"),
         ("41.2", '"1e999"', "more than 30 digits"),
         ("41.2", "1" * 5000, "more than 30 digits"),
-        ("41.2", "1" * 4000, "more than 30 digits"),
         ("41.2", '"' + "1" * 5000 + '"', "5000 characters"),
         ("41.2", "41." + "1" * 40, "more than 30 digits"),
         ('table = "3"', 'table = "../../x"', "is no name"),
-        ('table = "3"', 'table = "a/b"', "is no name"),
         ('metric = "accuracy"', 'metric = "../x"', "is no name"),
         ("at = 25\n", 'formula = "../base"\n', "is no name"),
         (CLAIM, "(" * 300 + "'*'" + ")" * 300 + " > 'B'", "20 parentheses"),
@@ -103,23 +96,3 @@ def test_an_omission_compares_numbers_as_numbers(tmp_path: Path) -> None:
 def test_set_refuses_what_a_spec_may_not_hold(text: str, said: str) -> None:
     with pytest.raises(FedreproError, match=said):
         parse_sets([f"training.threshold={text}"])
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--series", "x"], "'x' is no whole number"),
-        (["--trials", "1.5"], "'1.5' is no whole number"),
-        (["--trials", "10000"], "'10000' is no whole number of at least 1 and at most 1000"),
-        (["--series", "-1"], "'-1' is no whole number of at least 0 and at most 1000"),
-        (["--checkpoint-every", "often"], "'often' is no time such as 15m, 900s or 2h"),
-        (["--checkpoint-every=-1"], "'-1' is no time such as 15m, 900s or 2h"),
-        (["--time-limit", "nan"], "'nan' is no time such as 15m, 900s or 2h"),
-    ],
-)
-def test_a_number_that_is_none_is_told_in_words_of_the_reader(
-    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit):
-        main(["plan", "cpcfl", *words])
-    assert f"argument {words[0].partition('=')[0]}: {said}" in capsys.readouterr().err

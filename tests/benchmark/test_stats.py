@@ -60,10 +60,6 @@ def test_holm_equals_statsmodels(seed):
     assert holm(p_values) == pytest.approx(expected, abs=1e-12)
 
 
-def test_holm_of_nothing_is_nothing():
-    assert holm([]) == []
-
-
 def test_welch_satterthwaite_equals_statsmodels():
     a, b = sample(1, 5, 0, 1), sample(2, 7, 0, 4)
     compare = CompareMeans(DescrStatsW(a), DescrStatsW(b))

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import errno
 import io
 import json
@@ -333,27 +331,6 @@ def test_a_sealed_record_whose_parts_are_not_of_their_kind_is_damaged(
     assert not list(Store(store.root, store.source_of).records())
 
 
-def test_a_damaged_trial_is_told_of_once(store: Store, tiny_config: Make, outcome: Outcome) -> None:
-    config, said = tiny_config(), list[str]()
-    with store.writing():
-        store.save(config, 0, outcome, {})
-    next((store.root / "trials").glob("*/*.json")).write_text("{")
-    reader = Store(store.root, store.source_of, warn=said.append)
-    assert (reader.find(config, 0), list(reader.records()), len(said)) == (None, [], 1)
-
-
-def test_what_a_killed_writer_left_unfinished_is_cleared_by_the_next(store: Store) -> None:
-    with store.writing():
-        left = store.root / "unfinished" / "0123456789ab-seed3.encoder.npz.89abcdef.part"
-        left.write_bytes(b"half")
-    assert left.exists()
-    with store.writing():
-        assert not left.exists()
-
-
-# -- other people's files ------------------------------------------------------------------------
-
-
 def everything_in(folder: Path) -> dict[str, bytes | None]:
     """All files and folders below a folder, links not followed."""
     return {
@@ -381,12 +358,14 @@ def test_a_folder_of_somebody_elses_files_is_refused_and_stays_as_it_is(
 def test_a_store_removes_nothing_but_what_it_left_unfinished(store: Store) -> None:
     with store.writing():
         pass
-    mine = store.root / "unfinished" / "store.json.0123abcd.part"
-    theirs = store.root / "unfinished" / "thesis.tex"
-    mine.write_text("half")
+    unfinished = store.root / "unfinished"
+    ours = "store.json.0123abcd.part", "0123456789ab-seed3.encoder.npz.89abcdef.part"
+    for name in ours:
+        (unfinished / name).write_text("half")
+    theirs = unfinished / "thesis.tex"
     theirs.write_text("all of it")
     with store.writing():
-        assert not mine.exists()
+        assert not any((unfinished / name).exists() for name in ours)
     assert theirs.read_text() == "all of it"
 
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,6 +10,7 @@ import torch
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.data import load
 from fedrepro.benchmark.errors import DataError
+from fedrepro.benchmark.metrics import outside
 from fedrepro.benchmark.training.training import train_trial
 from fedrepro.methods.outcome import Curve, DivergedError, Outcome
 
@@ -38,13 +37,6 @@ def test_a_trial_is_repeated_exactly_and_seeds_differ(tiny_config: Make) -> None
     for name, values in one.arrays.items():
         np.testing.assert_array_equal(values, again.arrays[name])
     assert not np.array_equal(one.arrays["class_counts"], other.arrays["class_counts"])
-
-
-def test_a_config_read_back_from_json_trains_alike(tiny_config: Make) -> None:
-    config = tiny_config()
-    one, _ = train(config)
-    again, _ = train(RunConfig.from_dict(config.as_dict()))
-    assert one.metrics == again.metrics
 
 
 def test_methods_of_a_trial_share_partition_and_clients(tiny_config: Make) -> None:
@@ -134,3 +126,21 @@ def test_nothing_of_a_trial_is_that_of_its_namesake_in_another_series(tiny_confi
     ordinary, other = (train(tiny_config().in_series(series))[0] for series in (0, 1))
     assert ordinary.metrics == train(tiny_config())[0].metrics != other.metrics
     assert not np.array_equal(ordinary.arrays["class_counts"], other.arrays["class_counts"])
+
+
+@pytest.mark.parametrize(
+    ("value", "name", "unit", "possible"),
+    [
+        (5.63, "accuracy", None, False),
+        (142.7, "accuracy", "%", False),
+        (-76, "accuracy", "%", False),
+        (100.00001, "accuracy", "%", True),
+        (1.0, "accuracy", None, True),
+        (-0.4, "ari", None, True),
+        (1e12, "bits", None, True),
+        (-1, "bits", None, False),
+        (-17.0, "a metric of somebody's own", None, True),
+    ],
+)
+def test_a_value_outside_of_its_metric_is_told(value, name, unit, possible):
+    assert (outside(value, name, unit) is None) == possible

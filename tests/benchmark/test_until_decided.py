@@ -1,7 +1,3 @@
-"""A run until claims are decided: what it trains, in which order, where it stops and goes on."""
-
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -148,16 +144,6 @@ def test_runs_of_a_decided_claim_stop_and_those_of_an_open_one_go_on(
     assert counted == {"large": 5, "none": trials[0.03]}
 
 
-def test_a_line_says_where_things_stand_before_each_step(plan: Plan, store: Store) -> None:
-    bench = Bench(plan, store)
-    bench.run()
-    assert bench.lines == [
-        "2 of 2 claims are open; next to the look at 5: 20 trials",
-        "1 of 2 claims are open; next to the look at 10: 10 trials",
-        "1 of 2 claims are open; next to the look at 20: 20 trials",
-    ]
-
-
 @pytest.mark.parametrize("scaled", [False, True])
 def test_a_stated_size_is_trained_for_only_where_it_can_be_judged(
     scaled: bool, plan: Plan, store: Store
@@ -185,12 +171,6 @@ def test_all_runs_of_open_claims_are_trained_seed_by_seed(plan: Plan, store: Sto
     bench = Bench(plan, store, seconds=9)
     bench.run()
     assert [seed for _, seed in bench.trained] == [0] * 4 + [1] * 4 + [2]
-
-
-def test_no_time_trains_nothing_and_still_gives_a_report(plan: Plan, store: Store) -> None:
-    bench = Bench(plan, store, seconds=0)
-    assert set(words(bench.run()).values()) == {"NOT RUN"}
-    assert bench.trained == []
 
 
 def test_a_spent_budget_leaves_what_is_open_and_the_next_run_goes_on(

@@ -259,9 +259,6 @@ def _wrapped(made: Any) -> Any:
     return CardTensor(made) if plain else made
 
 
-# Python lists that become tensors, which no mode sees.
-
-
 def _empty(size: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> CardTensor:
     with _below():
         return CardTensor(torch.empty(size, dtype=dtype))

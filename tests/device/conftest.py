@@ -1,7 +1,5 @@
 """The pretended card, in a process of its own: PyTorch cannot forget a device that it has met."""
 
-from __future__ import annotations
-
 import multiprocessing
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor

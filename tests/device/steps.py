@@ -1,7 +1,5 @@
 """A few steps of the engine on the pretended card, and what each of them does there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import torch

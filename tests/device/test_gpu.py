@@ -1,7 +1,5 @@
 """Runs on a GPU, where there is one: of each stage and folder of methods, one run."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

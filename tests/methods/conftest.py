@@ -118,6 +118,15 @@ def one_round(
     return download, upload, method.aggregate(now, server, upload)
 
 
+def after_rounds(method: FederatedMethod, task: Task) -> tuple[Server, Memory]:
+    """Server and clients' memory after all rounds, before anything is personalised."""
+    server, memory = method.start(task, 0), method.new_memory(task)
+    for t in range(method.rounds):
+        now = Round(task, t, method.participants(task, t))
+        _, _, server = one_round(method, now, server, memory)
+    return server, memory
+
+
 def subject_of(
     network: Layer, dim: int, n_classes: int, train: ImageSet, test: ImageSet | None, **more: Any
 ) -> Subject:

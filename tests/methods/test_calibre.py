@@ -35,9 +35,6 @@ def encodings(models: int = 2, batch: int = 9, width: int = 4) -> tuple[Tensor, 
     return tuple(torch.randn(2, models, batch, width, dtype=torch.float64))
 
 
-# Clusters
-
-
 def test_clusters_are_of_both_views_and_alike_images_share_one() -> None:
     """Two kinds of image, far apart; any second view is near its first."""
     kind = torch.arange(10) % 2
@@ -52,9 +49,6 @@ def test_clusters_are_of_both_views_and_alike_images_share_one() -> None:
 
 def test_there_are_no_more_clusters_than_images() -> None:
     assert clusters(*encodings(batch=4), n_prototypes=10)[2] == 4
-
-
-# L_n and L_p
 
 
 def test_l_n_equals_a_plain_loop_over_its_definition() -> None:
@@ -120,9 +114,6 @@ def test_nt_xent_without_a_valid_pair_is_zero_with_zero_gradients() -> None:
     assert z_i.grad[1].isfinite().all()
 
 
-# The calibrated objective
-
-
 def calibrate(learner: Any, options: Calibre) -> tuple[Calibrated, Remembering]:
     encoder = Remembering(learner.encoder)
     learner.encoder = encoder
@@ -162,9 +153,6 @@ def test_the_loss_is_the_objectives_plus_the_weighted_regularisers(name: str) ->
     torch.testing.assert_close(losses[True, False] - losses[False, False], l_n)
     torch.testing.assert_close(losses[False, True] - losses[False, False], l_p)
     torch.testing.assert_close(losses[True, True] - losses[False, False], l_n + l_p)
-
-
-# The federated method
 
 
 def task_with(sizes: tuple[int, ...] = (10, 10, 10), **options: Any) -> Task:
@@ -218,9 +206,6 @@ def test_without_regularisers_clients_train_as_in_pfl_ssl() -> None:
     for name, value in uploads[0].per_client["weights"].items():
         assert torch.equal(value, uploads[1].per_client["weights"][name])
     assert uploads[0].per_client.keys() == {"weights", "divergence"}
-
-
-# What the authors' code does otherwise
 
 
 def test_clusters_of_encodings_as_they_are_heed_their_length() -> None:

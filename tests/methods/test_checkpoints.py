@@ -1,5 +1,3 @@
-"""Checkpoints: when they are written, and trees that come back."""
-
 import json
 import math
 import pickle

@@ -1,5 +1,3 @@
-"""Accuracy, F1 and AUROC of clients against scikit-learn, plain pair counting, and by hand."""
-
 from collections.abc import Sequence
 
 import numpy as np

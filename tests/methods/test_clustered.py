@@ -1,5 +1,3 @@
-"""IFCA and CP-CFL."""
-
 import itertools
 from dataclasses import replace
 

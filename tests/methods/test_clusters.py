@@ -1,5 +1,3 @@
-"""K-means, balanced clustering and Sinkhorn against scikit-learn and plain loops."""
-
 import numpy as np
 import pytest
 import torch

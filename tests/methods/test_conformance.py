@@ -1,5 +1,3 @@
-"""Every method conforms; each check finds a planted error; other signatures are refused."""
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar

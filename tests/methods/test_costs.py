@@ -1,5 +1,3 @@
-"""Costs against rounds that are really made, torch modules, and counts by hand."""
-
 from dataclasses import replace
 from fractions import Fraction
 

@@ -1,5 +1,3 @@
-"""Clients of unlike sizes in shared steps: the same numbers as one client after the other."""
-
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product

@@ -1,5 +1,3 @@
-"""Every layer against torch.nn: one model and several, values and gradients."""
-
 from collections.abc import Callable
 
 import pytest

@@ -1,5 +1,3 @@
-"""Metrics of clusters, representations, negatives and images against their definitions."""
-
 import math
 from collections import Counter
 from itertools import combinations, permutations

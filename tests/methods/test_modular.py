@@ -1,5 +1,3 @@
-"""Networks in two modules, against layers counted and built by hand."""
-
 import pytest
 import torch
 import torch.nn.functional as F
@@ -136,15 +134,6 @@ def test_all_running_statistics_follow_by_the_one_momentum(
         moved[momentum] = {k: v for k, v in state.items() if k.endswith("running_mean")}
     for name, mean in moved[0.2].items():
         torch.testing.assert_close(2 * mean, moved[0.4][name])
-
-
-def test_impossible_options_are_refused() -> None:
-    with pytest.raises(ValueError, match="client_norm = 'layer'"):
-        ResNet(18, client_norm="layer")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="modular network"):
-        ResNet(18, projector_widths=(4,))
-    with pytest.raises(ValueError, match="cut_layer = 8"):
-        ResNet(18, client_layers=8, modular=True).build(3, 32)
 
 
 def as_torch(network: Autoencoder) -> nn.Sequential:

@@ -1,5 +1,3 @@
-"""Group and twin normalisation against torch, plain loops over Eq. 2 of MFCL, and each other."""
-
 import pytest
 import torch
 from torch import Tensor

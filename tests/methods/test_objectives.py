@@ -70,9 +70,6 @@ def cosine(a: Tensor, b: Tensor) -> float:
     return dot / math.sqrt(sum(float(s) ** 2 for s in a)) / math.sqrt(sum(float(t) ** 2 for t in b))
 
 
-# Equations against plain loops
-
-
 @pytest.mark.parametrize("temperature", [0.1, 0.5, 2.0])
 def test_simclr_loss_equals_a_plain_loop_over_equation_8(temperature: float) -> None:
     z = torch.randn(2, 2, 5, 4, dtype=torch.float64)
@@ -118,9 +115,6 @@ def test_supervised_loss_equals_a_plain_loop_over_the_cross_entropy() -> None:
         logits = v @ (w @ image.flatten() + b).clamp(min=0) + c
         losses.append(math.log(sum(math.exp(a) for a in logits.tolist())) - float(logits[label]))
     assert loss_of("supervised", state, x, y).item() == pytest.approx(sum(losses) / 7, abs=1e-12)
-
-
-# Whole objectives against torch.nn
 
 
 def module(state: State, name: str, norms: int) -> nn.Sequential:
@@ -206,9 +200,6 @@ def test_byol_compares_with_the_target_and_not_with_the_online_network() -> None
     assert not torch.allclose(bound.loss(state, other, x, y), same)
 
 
-# Against lightly
-
-
 def test_losses_equal_those_of_lightly() -> None:
     ensure_torchvision()
     loss = pytest.importorskip("lightly.loss")
@@ -218,9 +209,6 @@ def test_losses_equal_those_of_lightly() -> None:
     negative = loss.NegativeCosineSimilarity()(a, b)
     torch.testing.assert_close(negative_similarity(a[None], b[None])[0], negative)
     torch.testing.assert_close(distance(a[None], b[None])[0], 2 + 2 * negative)
-
-
-# Many models at once
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -249,11 +237,7 @@ def test_stacked_models_have_the_losses_and_gradients_that_they_have_alone(name:
 def test_one_stream_gives_every_objective_the_same_encoder(name: str) -> None:
     expected = encoder().new(torch.Generator().manual_seed(3))
     state = learner(name).new(torch.Generator().manual_seed(3))
-    for key, value in expected.items():
-        assert torch.equal(state[key], value)
-
-
-# Table 1, column by column
+    assert all(torch.equal(state[key], value) for key, value in expected.items())
 
 
 def test_table_1_reads_as_published() -> None:

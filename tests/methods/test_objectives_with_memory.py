@@ -1,5 +1,3 @@
-"""MoCo, SMoG, SwAV and rotation against plain loops over their equations, and lightly."""
-
 import math
 from collections import deque
 from typing import Any
@@ -24,9 +22,6 @@ from tests.whole_torchvision import ensure_torchvision
 
 def vectors(*shape: int) -> Tensor:
     return unit(torch.randn(*shape, dtype=torch.float64))
-
-
-# Eq. 1
 
 
 @pytest.mark.parametrize("temperature", [0.07, 0.2, 1.0])
@@ -62,9 +57,6 @@ def test_the_loss_equals_that_of_lightly() -> None:
     torch.testing.assert_close(ours, theirs(q, k))
 
 
-# The queue
-
-
 @pytest.mark.parametrize("batch", [1, 3, 4, 9])
 def test_the_queue_holds_the_newest_features_in_order(batch: int) -> None:
     size, width = 7, 2
@@ -87,9 +79,6 @@ def test_a_queue_of_many_models_fills_for_each_of_them_alone() -> None:
     enqueue(first, "queue", torch.ones(1, 3, 2))
     joined = {name: torch.cat([first[name], take(both, [1])[name]]) for name in both}
     assert is_filled(joined, "queue").sum(1).tolist() == [3, 0]
-
-
-# The learner
 
 
 def test_without_a_filled_queue_there_is_nothing_to_contrast() -> None:
@@ -120,28 +109,38 @@ def test_keys_are_contrasted_with_earlier_batches_and_then_queued() -> None:
     torch.testing.assert_close(memory["queue.features"][0], queued)
 
 
-def test_keys_receive_no_gradient_and_queries_do() -> None:
-    learner, state, views = small_learner("moco", queue_size=10)
+@pytest.mark.parametrize(
+    ("name", "options"), [("moco", {"queue_size": 10}), ("smog", {"n_groups": 4})]
+)
+def test_the_copy_receives_no_gradient_and_the_trained_weights_do(
+    name: str, options: dict[str, int]
+) -> None:
+    learner, state, views = small_learner(name, **options)
     memory = learner.memory(state)
     learner.loss(state, memory, views, None)
     for tensors in (state, memory):
-        for name, value in tensors.items():
-            if value.is_floating_point() and "queue" not in name:
-                tensors[name] = value.clone().requires_grad_()
+        for key, value in tensors.items():
+            if value.is_floating_point() and "queue" not in key and not is_buffer(key):
+                tensors[key] = value.clone().requires_grad_()
     learner.loss(state, memory, views, None).sum().backward()
-    assert all(value.grad is not None and value.grad.any() for value in state.values())
+    trained = [value for key, value in state.items() if not is_buffer(key)]
+    assert all(value.grad is not None and value.grad.any() for value in trained)
     assert all(value.grad is None for value in memory.values() if value.requires_grad)
+    assert GROUPS not in state or not state[GROUPS].requires_grad
 
 
-def test_the_copy_moves_by_the_momentum_and_the_queue_stays() -> None:
-    learner, state, views = small_learner("moco", target_momentum=0.9, queue_size=5)
+@pytest.mark.parametrize(("objective", "options"), [("moco", {"queue_size": 5}), ("smog", {})])
+def test_the_copy_moves_by_the_momentum_and_all_else_stays(
+    objective: str, options: dict[str, int]
+) -> None:
+    learner, state, views = small_learner(objective, target_momentum=0.9, **options)
     memory = learner.memory(state)
     learner.loss(state, memory, views, None)
     before = clone(memory)
-    _, moved, _ = small_learner("moco", seed=1)
+    _, moved, _ = small_learner(objective, seed=1)
     learner.update(moved, memory)
     for name, value in memory.items():
-        if name in moved:
+        if name in moved and not is_buffer(name):
             torch.testing.assert_close(value, 0.9 * before[name] + 0.1 * moved[name])
         else:
             assert torch.equal(value, before[name])
@@ -221,31 +220,6 @@ def test_the_loss_equals_a_plain_loop_over_its_definition() -> None:
         total -= math.log(exponentials[nearest(seen)] / sum(exponentials))
     assert loss.item() == pytest.approx(total / len(p), abs=1e-9)
     torch.testing.assert_close(state[GROUPS][0], after.detach())
-
-
-def test_the_copy_receives_no_gradient_and_the_trained_weights_do() -> None:
-    learner, state, views = small_learner("smog", n_groups=4)
-    memory = learner.memory(state)
-    for tensors in (state, memory):
-        for name, value in tensors.items():
-            if not is_buffer(name):
-                value.requires_grad_()
-    learner.loss(state, memory, views, None).sum().backward()
-    trained = [value for name, value in state.items() if not is_buffer(name)]
-    assert all(value.grad is not None and value.grad.any() for value in trained)
-    assert all(value.grad is None for value in memory.values())
-    assert not state[GROUPS].requires_grad
-
-
-def test_the_copy_moves_by_the_momentum() -> None:
-    learner, state, _ = small_learner("smog", target_momentum=0.9)
-    memory = learner.memory(state)
-    before = clone(memory)
-    _, other, _ = small_learner("smog", seed=1)
-    learner.update(other, memory)
-    for name, value in memory.items():
-        if not is_buffer(name):
-            torch.testing.assert_close(value, 0.9 * before[name] + 0.1 * other[name])
 
 
 def test_the_swapped_prediction_equals_a_plain_loop_over_equation_2() -> None:

@@ -1,5 +1,3 @@
-"""Optimisers and the engine of local steps against torch and published rules."""
-
 import copy
 from collections.abc import Callable
 

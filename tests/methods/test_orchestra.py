@@ -1,5 +1,3 @@
-"""Orchestra and FeatARC by plain loops."""
-
 import math
 from dataclasses import replace
 
@@ -157,13 +155,4 @@ def test_one_model_without_alignment_is_fedsimclr() -> None:
     plain = FedSimCLR(rounds=2, local_epochs=1, batch_size=5, learning_rate=0.01)
     ours = replace(FEATARC_METHOD, n_models=1, alignment_weight=0.0)
     theirs, found = run(plain, task).encoder, run(ours, task).encoder
-    for name, value in theirs.items():
-        torch.testing.assert_close(found[name], value, rtol=1e-4, atol=1e-6)
-
-
-def test_it_trains_and_sends_every_model() -> None:
-    outcome = run(FEATARC_METHOD, prepared_of_featarc(make_task()))
-    assert outcome.arrays["choice"].shape == (2, 3)
-    assert outcome.counts["downloaded_bytes"] > 1.9 * outcome.counts["uploaded_bytes"]
-    with pytest.raises(ValueError, match="n_models = 0"):
-        FeatARC(n_models=0)
+    torch.testing.assert_close(found, theirs, rtol=1e-4, atol=1e-6)

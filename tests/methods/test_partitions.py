@@ -1,5 +1,3 @@
-"""Partitions: who holds which images."""
-
 from fractions import Fraction
 
 import numpy as np
@@ -152,23 +150,6 @@ def test_data_that_do_not_fit_the_groups_are_refused() -> None:
         ClassGroups().deal(ImageSet(STL_TRAIN.images), STL_TEST, 10, Seeds(0))
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"count": 2}, "count = 2"),
-        ({"groups": ()}, "at least one group"),
-        ({"groups": ((0, 0),)}, r"\[0, 0\]"),
-        ({"groups": ((0, -1),)}, r"\[0, -1\]"),
-        ({"n_major": 5}, "n_major = 5"),
-        ({"major": 5, "minor": 6}, "minor = 6"),
-        ({"test_size": 0}, "test_size = 0"),
-    ],
-)
-def test_impossible_options_are_refused(options: dict[str, object], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        ClassGroups(**options)  # type: ignore[arg-type]
-
-
 PER_CLASS, CLASSES = 30, 10
 
 
@@ -250,11 +231,6 @@ def test_too_many_clients_are_refused(partition: Partition, says: str) -> None:
         deal_whole(partition)
 
 
-def test_options_that_make_no_split_are_refused() -> None:
-    with pytest.raises(ValueError, match="need alpha > 0"):
-        Dirichlet(5, alpha=0.0)
-
-
 def test_images_are_counted_out_by_class() -> None:
     counts = ((28, 2), (2, 28), (0, 0, 30))
     federation = deal_whole(Counted(3, counts=counts))
@@ -268,16 +244,6 @@ def test_images_are_counted_out_by_class() -> None:
     )
     assert all(map(torch.equal, federation.train_of, again.train_of))
     assert not all(map(torch.equal, federation.train_of, other.train_of))
-
-
-@pytest.mark.parametrize(
-    ("count", "counts"), [(1, ((1,), (1,))), (2, ((1,), (0, 0))), (1, ((3, -1),)), (1, ((),))]
-)
-def test_counts_that_describe_no_clients_are_refused(
-    count: int, counts: tuple[tuple[int, ...], ...]
-) -> None:
-    with pytest.raises(ValueError, match="counts"):
-        Counted(count, counts=counts)
 
 
 def test_more_classes_or_images_than_there_are_cannot_be_counted_out() -> None:
@@ -361,21 +327,6 @@ def test_dirichlet_shares_have_the_spread_of_their_distribution() -> None:
     share = np.array([[counts.get(c, 0) for c in range(10)] for counts in wanted]) / 1000
     np.testing.assert_allclose(share.mean(axis=0), 0.1, atol=0.02)
     assert share.var() == pytest.approx(9 / 100 / 4, rel=0.05)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Quantity(classes=0), "classes = 0"),
-        (lambda: Quantity(classes=9, samples=8), "classes = 9"),
-        (lambda: DirichletSamples(alpha=0.0), "alpha = 0.0"),
-        (lambda: Quantity(novel=-1), "novel = -1"),
-        (lambda: Quantity(samples=0), "samples = 0"),
-    ],
-)
-def test_impossible_options_are_refused_of_sampled(make: object, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        make()  # type: ignore[operator]
 
 
 def test_more_classes_or_images_than_there_are_is_an_error() -> None:

@@ -1,5 +1,3 @@
-"""What supervised personalised methods share, and what is each one's own."""
-
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +8,7 @@ from torch import Tensor, nn
 
 from fedrepro.methods.data.federation import ImageSet, to_float
 from fedrepro.methods.federated import loop
-from fedrepro.methods.federated.base import Memory, Round, Task
+from fedrepro.methods.federated.base import Round, Task
 from fedrepro.methods.federated.personalized._personalized import Personalized
 from fedrepro.methods.federated.personalized.perfedavg import PerFedAvg, stepped
 from fedrepro.methods.federated.supervised.fedavg import FedAvg
@@ -19,7 +17,7 @@ from fedrepro.methods.nn.layers import is_buffer
 from fedrepro.methods.registry import find, names
 from fedrepro.methods.state import State, part, repeat, take
 from fedrepro.methods.training.local_loss import Batch
-from tests.methods.conftest import make_task, one_round
+from tests.methods.conftest import after_rounds, make_task, one_round
 
 OPTIONS: dict[str, Any] = {
     "rounds": 2,
@@ -42,18 +40,6 @@ def method(name: str, **options: Any) -> Personalized:
 
 def with_novel(task: Task, novel: int) -> Task:
     return replace(task, federation=replace(task.federation, novel=novel))
-
-
-def trained(m: FedAvg | Personalized, task: Task) -> tuple[State, Memory]:
-    """Server and clients' memory after all rounds, before anything is personalised."""
-    server, memory = m.start(task, 0), m.new_memory(task)
-    for t in range(m.rounds):
-        clients = m.participants(task, t)
-        _, _, server = one_round(m, Round(task, t, clients), server, memory)
-    return server, memory
-
-
-# What they share
 
 
 @pytest.mark.parametrize("name", PERSONALIZED)
@@ -81,7 +67,7 @@ def test_novel_clients_data_are_not_touched_before_personalisation(name: str) ->
     changed = replace(task, federation=replace(task.federation, train=ImageSet(images, other)))
 
     m = method(name)
-    (server, memory), (same, kept) = trained(m, task), trained(m, changed)
+    (server, memory), (same, kept) = after_rounds(m, task), after_rounds(m, changed)
     assert server.keys() == same.keys()
     assert all(torch.equal(value, same[key]) for key, value in server.items())
     both = zip(memory.tensors(), kept.tensors(), strict=True)
@@ -145,21 +131,18 @@ def test_heads_are_adapted_as_torch_trains_them_one_by_one() -> None:
             assert torch.equal(value[client], server[key][0])
 
 
-# What is each one's own
-
-
 def test_fedavg_ft_trains_as_fedavg_does() -> None:
     task = make_task((8, 6, 8))
     plain = {k: v for k, v in OPTIONS.items() if not k.startswith("personal")}
-    server, _ = trained(method("fedavg-ft"), task)
-    expected, _ = trained(FedAvg(**plain), task)
+    server, _ = after_rounds(method("fedavg-ft"), task)
+    expected, _ = after_rounds(FedAvg(**plain), task)
     assert all(torch.equal(value, expected[key]) for key, value in server.items())
 
 
 def test_fedper_trains_its_head_together_with_the_encoder() -> None:
     task = make_task((8,))
-    server, memory = trained(method("fedper", rounds=1), task)
-    expected, _ = trained(method("fedavg-ft", rounds=1), task)
+    server, memory = after_rounds(method("fedper", rounds=1), task)
+    expected, _ = after_rounds(method("fedavg-ft", rounds=1), task)
     assert all(torch.equal(memory.private.state[k], v) for k, v in part(expected, HEAD).items())
     assert all(torch.equal(server[k], v) for k, v in part(expected, ENCODER).items())
 
@@ -199,7 +182,7 @@ def test_fedrep_trains_the_head_first_and_the_body_under_the_trained_head() -> N
 def test_fedbabus_head_does_not_move_before_personalisation() -> None:
     task, m = make_task((8, 8)), method("fedbabu")
     first = m.start(task, 0)
-    server, memory = trained(m, task)
+    server, memory = after_rounds(m, task)
     assert all(torch.equal(server[key], value) for key, value in part(first, HEAD).items())
     assert all(
         torch.equal(value, repeat(part(first, HEAD), 2)[key])
@@ -214,7 +197,7 @@ def test_fedbabus_head_does_not_move_before_personalisation() -> None:
 def test_lg_fedavg_averages_heads_and_adapts_whole_models() -> None:
     task, m = with_novel(make_task((8, 8, 8)), 1), method("lg-fedavg")
     first = m.start(task, 0)
-    server, memory = trained(m, task)
+    server, memory = after_rounds(m, task)
     assert all(torch.equal(server[key], value) for key, value in part(first, ENCODER).items())
     novel = part(m.begin(Round(task, 0, torch.tensor([2])), server, memory), ENCODER)
     assert all(torch.equal(value, first[key]) for key, value in novel.items())

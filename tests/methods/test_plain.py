@@ -1,5 +1,3 @@
-"""The plain loop of one client against torch alone, and stacked steps against the plain loop."""
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,5 +1,3 @@
-"""Networks in bfloat16 beside torch.nn under autocast; everything else stays in float32."""
-
 from collections.abc import Callable
 
 import pytest

@@ -1,5 +1,3 @@
-"""InstaHide, DataMix, masks, and what an attacker learns from what FCL sends."""
-
 from typing import Any
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Clustering, maps, saliency and reconstruction of encoders whose output is known."""
-
 from dataclasses import replace
 
 import numpy as np
@@ -187,12 +185,6 @@ def test_pixels_are_mapped_without_the_network(mapped: Subject) -> None:
     np.testing.assert_allclose(Embedding(at="pixels").measure(blind).arrays["xy"], through)
 
 
-@pytest.mark.parametrize("options", [{"clients": 0}, {"images": 9}, {"perplexity": 0.0}])
-def test_options_that_give_no_map_are_refused(options: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match="an embedding needs"):
-        Embedding(**options)
-
-
 class Linear(Layer):
     """h = W x, with W in the state, whatever the images' shape."""
 
@@ -293,12 +285,6 @@ def test_pictures_are_of_the_first_image_and_its_map(seen: Subject) -> None:
 def test_a_client_whose_module_was_not_saved_is_refused(seen: Subject) -> None:
     with pytest.raises(ValueError, match="no module of client 0"):
         Saliency().measure(replace(seen, weights=part(seen.weights, "encoder")))
-
-
-@pytest.mark.parametrize("options", [{"client": -1}, {"left": 2, "right": 2}, {"images": 0}])
-def test_options_that_make_no_image_are_refused(options: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match=r"left"):
-        Saliency(**options)
 
 
 ATTACK = Reconstruction(victims=4, attack_steps=150)

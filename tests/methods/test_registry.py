@@ -84,11 +84,6 @@ def test_an_unknown_name_lists_what_exists_and_the_nearest() -> None:
     assert "did you mean" not in str(far.value)
 
 
-def test_asking_for_a_module_does_not_import_it(package: str) -> None:
-    assert names_in(package)
-    assert f"{package}.one_thing" not in sys.modules
-
-
 def test_a_class_is_made_with_its_own_options_and_lists_become_tuples() -> None:
     made = registry.make("encoder", "cnn", {"name": "cnn", "widths": [8, 16], "rounds": 3})
     assert made == CNN(widths=(8, 16))

@@ -1,5 +1,3 @@
-"""The second server's training against plain torch, and views that are drawn again."""
-
 import math
 from dataclasses import dataclass, fields
 

@@ -1,5 +1,3 @@
-"""Local self-supervised training, its average, and central training."""
-
 from dataclasses import replace
 from typing import Any
 
@@ -26,7 +24,7 @@ from fedrepro.methods.objectives.swav import SwAV
 from fedrepro.methods.state import State, n_models
 from fedrepro.methods.training.local import train_clients
 from fedrepro.methods.training.local_loss import LocalOptions
-from tests.methods.conftest import make_task, one_round
+from tests.methods.conftest import after_rounds, make_task
 
 OPTIONS: dict[str, Any] = {"rounds": 2, "local_epochs": 2, "batch_size": 4, "learning_rate": 0.01}
 METHODS = [
@@ -42,15 +40,6 @@ METHODS = [
 
 def with_objective(task: Task, objective: Any) -> Task:
     return replace(task, objective=objective, augmentation=Augmentation(crop_scale=(0.5, 1.0)))
-
-
-def trained(method: SelfSupervised, task: Task) -> State:
-    server, memory = method.start(task, 0), method.new_memory(task)
-    for t in range(method.rounds):
-        clients = method.participants(task, t)
-        _, _, server = one_round(method, Round(task, t, clients), server, memory)
-    state: State = server
-    return state
 
 
 @pytest.mark.parametrize(("method", "objective"), METHODS)
@@ -86,7 +75,7 @@ def test_one_clients_round_is_the_objective_trained_by_hand() -> None:
             steps.zero_grad()
             learner.loss(state, {}, [view[None] for view in views], None).sum().backward()
             steps.step()
-    found = trained(replace(method, rounds=1), task)
+    found, _ = after_rounds(replace(method, rounds=1), task)
     for name, value in state.items():
         torch.testing.assert_close(found[name], value.detach(), rtol=1e-5, atol=1e-6, msg=name)
 

@@ -1,5 +1,3 @@
-"""Stacked weights, random streams, memories of clients, heads."""
-
 import hashlib
 from dataclasses import dataclass, field
 
@@ -64,12 +62,6 @@ def test_take_copies_and_allows_repeats() -> None:
     taken["head.bias"][0] = 0
     assert torch.equal(taken["head.bias"][1], state["head.bias"][2])
     assert not torch.equal(taken["head.bias"][0], taken["head.bias"][1])
-
-
-def test_concatenate_undoes_take() -> None:
-    state = pool(4)
-    joined = states.concatenate(states.take(state, [i]) for i in range(4))
-    assert all(torch.equal(joined[name], state[name]) for name in state)
 
 
 def test_repeat_gives_equal_models_in_memory_of_their_own() -> None:

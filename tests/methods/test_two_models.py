@@ -1,5 +1,3 @@
-"""Ditto and APFL by hand; SCAFFOLD on quadratics that can be followed by hand."""
-
 from dataclasses import dataclass, replace
 
 import pytest
@@ -7,7 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from fedrepro.methods.data.federation import to_float
-from fedrepro.methods.federated.base import Memory, Round, Task
+from fedrepro.methods.federated.base import Round, Task
 from fedrepro.methods.federated.personalized._two_models import PERSONAL, common, personal
 from fedrepro.methods.federated.personalized.apfl import APFL, SHARE, mixture
 from fedrepro.methods.federated.personalized.ditto import Ditto, squared_distance
@@ -20,7 +18,7 @@ from fedrepro.methods.federated.personalized.scaffold_ft import (
 from fedrepro.methods.federated.supervised.fedavg import FedAvg
 from fedrepro.methods.state import State, concatenate, repeat
 from fedrepro.methods.training.local_loss import Batch, LocalLoss, LocalOptions, TrainedClients
-from tests.methods.conftest import make_task, one_round
+from tests.methods.conftest import after_rounds, make_task, one_round
 
 OPTIONS = {"rounds": 2, "local_epochs": 2, "batch_size": 4, "learning_rate": 0.1}
 
@@ -182,14 +180,6 @@ class OnQuadratics(ScaffoldFT):
         return TrainedClients({"head.y": y[:, None]}, {}, torch.zeros(len(now.clients)))
 
 
-def rounds(method: OnQuadratics, task: Task, n: int) -> tuple[State, Memory]:
-    server, memory = method.start(task, 0), method.new_memory(task)
-    for t in range(n):
-        clients = torch.arange(2)
-        _, _, server = one_round(method, Round(task, t, clients), server, memory)
-    return server, memory
-
-
 @pytest.fixture
 def task() -> Task:
     return make_task((4, 4))  # one batch of four an epoch: as many steps as epochs
@@ -201,7 +191,7 @@ METHOD = OnQuadratics(local_epochs=2, batch_size=4, learning_rate=0.1)
 def test_the_first_round_by_hand(task: Task) -> None:
     """Client 1: 0 → 0.2 → 0.38. Client 2: 0 → -0.3 → -0.51. Gradients on the way: means over both
     steps -1.9 and 2.55."""
-    server, memory = rounds(METHOD, task, 1)
+    server, memory = after_rounds(replace(METHOD, rounds=1), task)
     assert server["head.y"].item() == pytest.approx((0.38 - 0.51) / 2)
     assert memory.control["head.y"][:, 0].tolist() == pytest.approx([-1.9, 2.55])
     assert control(server)["head.y"].item() == pytest.approx((-1.9 + 2.55) / 2)
@@ -209,7 +199,7 @@ def test_the_first_round_by_hand(task: Task) -> None:
 
 def test_the_second_round_by_hand(task: Task) -> None:
     """c - c_i is 2.225 and -2.225; both clients start at -0.065."""
-    server, memory = rounds(METHOD, task, 2)
+    server, memory = after_rounds(replace(METHOD, rounds=2), task)
     y = [-0.065, -0.065]
     means = [0.0, 0.0]
     for i, (a, b, correction) in enumerate(((1.0, 2.0, 2.225), (3.0, -1.0, -2.225))):
@@ -224,8 +214,8 @@ def test_the_second_round_by_hand(task: Task) -> None:
 
 def test_corrected_clients_meet_at_the_common_minimum_and_drifting_ones_do_not(task: Task) -> None:
     longer = replace(METHOD, local_epochs=10)
-    corrected, _ = rounds(longer, task, 60)
-    drifting, _ = rounds(replace(longer, corrected=False), task, 60)
+    corrected, _ = after_rounds(replace(longer, rounds=60), task)
+    drifting, _ = after_rounds(replace(longer, corrected=False, rounds=60), task)
     assert corrected["head.y"].item() == pytest.approx(-0.25, abs=1e-4)
     assert abs(drifting["head.y"].item() + 0.25) > 0.05
 
@@ -274,8 +264,3 @@ def test_variates_travel_both_ways_and_running_statistics_have_none() -> None:
     clients = torch.arange(2)
     download, upload, _ = one_round(method, Round(task, 0, clients), server)
     assert download.shared.keys() == upload.per_client.keys() == {"weights", "control"}
-
-
-def test_adam_is_refused() -> None:
-    with pytest.raises(ValueError, match="control variates are gradients"):
-        ScaffoldFT(optimizer="adam")

@@ -1,7 +1,5 @@
 """A small judged report with every kind of cell, claim and panel."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import get_args
 

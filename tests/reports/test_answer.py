@@ -1,7 +1,3 @@
-"""What stands beside an answer: evidence of claims and tables, cautions, meanings of words."""
-
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import get_args
 

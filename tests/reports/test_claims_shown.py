@@ -1,7 +1,3 @@
-"""Words, evidence and addresses of claims and cells, in every format that shows them."""
-
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from typing import get_args
@@ -94,13 +90,6 @@ def test_cells_of_a_scaled_run_carry_no_badge(report: Report) -> None:
     assert "76.80 → 81.00 |" in markdown.render([report]).replace("\\", "")
 
 
-def test_a_paper_has_its_address(worded: Report) -> None:
-    link = '<a href="https://doi.org/10.1000/182">doi.org/10.1000/182</a>'
-    assert html.render([worded]).count(link) == 1
-    assert "<https://doi.org/10.1000/182>" in markdown.render([worded])
-    assert "doi.org" not in html.render([replace(worded, address=None)])
-
-
 @pytest.mark.parametrize("word", WORDS)
 def test_a_claim_stands_in_the_list_and_leads_to_its_evidence(page: str, word: ClaimWord) -> None:
     id = f"toy-table-3-{css(word)}"
@@ -112,31 +101,6 @@ def test_a_claim_stands_in_the_list_and_leads_to_its_evidence(page: str, word: C
     assert layout.CLAIMS[word] in body
     assert f"because of {word.lower()}" in body
     assert ("1 of 2 trials as stated" in body) == (word != "NOT RUN")
-
-
-@pytest.mark.parametrize("word", WORDS)
-def test_words_are_explained(page: str, word: ClaimWord) -> None:
-    id = f"about-claim-{css(word)}"
-    assert "popover" in tag(page, id)
-    assert layout.CLAIMS[word] in page[page.index(tag(page, id)) :].partition("</div>")[0]
-
-
-def test_claims_are_filtered_by_every_word_that_occurs(worded: Report, report: Report) -> None:
-    def offered(page: str) -> list[str]:
-        return re.findall(r'<option value="claim ([\w-]+)">', page)
-
-    assert offered(html.render([worded])) == [
-        word.lower().replace(" ", "-") for word in layout.CLAIMS
-    ]
-    assert offered(html.render([report])) == ["holds"]
-
-
-def test_every_cell_has_an_address_of_its_own(worded: Report) -> None:
-    bare = replace(worded.tables[0].cells[1], command=None)
-    cells = (worded.tables[0].cells[0], bare)
-    page = html.render([replace(worded, tables=(replace(worded.tables[0], cells=cells),))])
-    assert "popover" in tag(page, "toy-table-3-c1-1")
-    assert tag(page, "toy-table-3-c1-2") == '<div id="toy-table-3-c1-2">'
 
 
 def test_a_table_on_a_terminal_tells_the_evidence_of_its_claims(worded: Report) -> None:

@@ -36,12 +36,14 @@ class Balance(HTMLParser):
         assert self.open.pop() == tag
 
 
-def test_the_page_is_well_formed_and_its_links_lead_somewhere(report: Report) -> None:
-    page = Balance()
-    page.feed(html.render([report]))
-    assert page.open == []
-    assert len(page.ids) == len(set(page.ids))
-    assert within(page) <= set(page.ids)
+def test_pages_are_well_formed_links_lead_somewhere_and_papers_keep_apart(report: Report) -> None:
+    for papers in (["toy"], ["toy", "other"]):
+        page = Balance()
+        page.feed(html.render([replace(report, paper=paper) for paper in papers]))
+        assert page.open == []
+        assert len(page.ids) == len(set(page.ids))
+        assert within(page) <= set(page.ids)
+        assert {f"{paper}-table-3" for paper in papers} <= set(page.ids)
 
 
 def within(page: Balance) -> set[str]:
@@ -70,16 +72,6 @@ def test_an_audit_finding_stands_with_its_table_and_marks_its_cell(report: Repor
     assert text.count("76.80 is off the grid k/3000") == beside_cell_and_below_table
     assert text.count("audit: inconsistent") == len(report.tables)
     assert "76.77 or 76.83" in markdown.render([report])
-
-
-def test_a_report_on_several_papers_keeps_their_places_apart(report: Report) -> None:
-    other = replace(report, paper="other")
-    page = Balance()
-    page.feed(html.render([report, other]))
-    assert page.open == []
-    assert len(page.ids) == len(set(page.ids))
-    assert within(page) <= set(page.ids)
-    assert {"toy-table-3", "other-table-3"} <= set(page.ids)
 
 
 def test_a_cell_leads_to_all_that_is_known_of_it(report: Report) -> None:
@@ -122,12 +114,6 @@ def test_markdown_is_shortened_to_fit_and_says_so(report: Report) -> None:
     assert len(least) < len(whole)
     assert "Shortened to the overview" in least
     assert "## Scoreboard" in least
-
-
-def test_several_papers_as_json_are_the_list_of_their_reports(report: Report) -> None:
-    other = replace(report, paper="other", title="line\nbreak")
-    alone = [json.loads(json_format.render([one])) for one in (report, other)]
-    assert json.loads(json_format.render([report, other])) == alone
 
 
 def test_json_holds_what_plain_data_hold_a_value_a_line(report: Report) -> None:

@@ -1,7 +1,3 @@
-"""What the script of a report does, seen in a browser."""
-
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess
@@ -61,3 +57,9 @@ def test_paper_shows_a_part_unless_everything_is_asked_for(page: Path, tmp_path:
     assert text.count('name="everything"') == 1
     everything = text.replace('name="everything"', 'name="everything" checked')
     assert 1 <= sheets("part", text) < sheets("everything", everything)
+
+
+@pytest.mark.parametrize("fragment", ["#%zz", '#"]', "#toy-runs"])
+def test_no_fragment_of_an_address_stops_the_page(page: Path, fragment: str) -> None:
+    (form,) = re.findall(r'<form id="filter"[^>]*>', seen(page, fragment))
+    assert "hidden" not in form  # the script shows it, once everything before has worked

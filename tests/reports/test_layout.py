@@ -1,9 +1,10 @@
+import re
 from dataclasses import replace
 
 import pytest
 
-from fedrepro.benchmark.results import Departure, Report
-from fedrepro.reports import layout
+from fedrepro.benchmark.results import CellResult, Departure, Report, TableResult
+from fedrepro.reports import layout, strips
 
 
 def test_a_grid_keeps_the_papers_order_and_leaves_gaps_where_nothing_was_printed(
@@ -84,3 +85,49 @@ def test_columns_that_print_other_data_are_named_with_ours(report: Report) -> No
     assert named.columns == (("15 (here digits)", "T = 40"), ("MNIST (here digits)", "Best"))
     alike = replace(table, cells=cells, departures=(data[0], data[0]))
     assert layout.grid(alike).columns == (("15", "T = 40"), ("MNIST", "Best"))
+
+
+@pytest.fixture
+def table(report: Report) -> TableResult:
+    return report.tables[0]
+
+
+@pytest.fixture
+def cell(table: TableResult) -> CellResult:
+    return table.cells[0]
+
+
+def places(drawn: str, name: str) -> list[float]:
+    path = re.search(rf'class="{name}" d="([^"]*)"', drawn)
+    assert path is not None
+    return [float(x) for x in re.findall(r"[MH](-?[\d.]+)", path[1])]
+
+
+def test_cells_of_one_metric_share_an_axis(table: TableResult, cell: CellResult) -> None:
+    other = replace(cell, column=("15", "T = 80"), trials=(10.0, 90.0), interval=(0.0, 100.0))
+    scales = strips.scales(replace(table, cells=(cell, other)))
+    assert list(scales.values()) == [strips.Scale(0.0, 100.0)]
+    near, far = (places(strips.dots(one, scales), "dot") for one in (cell, other))
+    assert far[0] < near[0] < near[1] < far[1]
+
+
+def test_a_drawing_holds_each_trial_the_interval_and_the_print(
+    table: TableResult, cell: CellResult
+) -> None:
+    drawn = strips.dots(cell, strips.scales(table))
+    low, high = places(drawn, "bar")
+    first, second = places(drawn, "dot")
+    (tick,) = places(drawn, "tick")
+    assert tick < low < first < second < high
+    assert (first + second) / 2 == pytest.approx((low + high) / 2, abs=0.1)
+
+
+def test_a_cell_without_trials_draws_nothing(table: TableResult) -> None:
+    assert strips.dots(table.cells[1], strips.scales(table)) == ""
+
+
+def test_an_approximate_print_is_a_number_and_a_dash_is_none(cell: CellResult) -> None:
+    printed = [
+        strips.printed_value(replace(cell, published=text)) for text in ("≈ 23", "1,024", "—")
+    ]
+    assert printed == [23.0, 1024.0, None]

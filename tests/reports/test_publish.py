@@ -1,11 +1,4 @@
-"""Reports on disk: whole, one at a time, whatever happens to one format."""
-
-from __future__ import annotations
-
 import json
-import re
-import shutil
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -107,22 +100,6 @@ def test_a_report_names_no_place_of_the_machine_where_it_was_made(
     assert shown["tables"][0]["cells"][0]["verdict"]["reason"] == (
         "data set stl10 is not in ~/my data/sets: get it, or see 'store'"
     )
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs a browser")
-@pytest.mark.parametrize("fragment", ["#%zz", '#"]', "#paper-x-runs"])
-def test_no_fragment_of_an_address_stops_the_page(
-    small: Report, tmp_path: Path, fragment: str
-) -> None:
-    write_report([small], tmp_path)
-    quiet = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking")
-    address = f"file://{tmp_path}/report.html{fragment}"
-    done = subprocess.run(
-        ["chromium", *quiet, "--dump-dom", address], capture_output=True, text=True, check=True
-    )
-    (form,) = re.findall(r'<form id="filter"[^>]*>', done.stdout)
-    assert "hidden" not in form  # the script shows it, once everything before has worked
 
 
 def test_a_name_that_is_not_utf8_is_written(small: Report, tmp_path: Path) -> None:

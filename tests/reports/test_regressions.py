@@ -1,7 +1,3 @@
-"""What CI reads of a comparison with a baseline: JUnit, JSON, Markdown and a badge."""
-
-from __future__ import annotations
-
 import json
 import re
 import textwrap

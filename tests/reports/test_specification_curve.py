@@ -1,7 +1,3 @@
-"""Claims by reading, as the reports show them."""
-
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

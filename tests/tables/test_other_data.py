@@ -25,7 +25,7 @@ def test_every_paper_can_be_run_on_other_data(id: str, on: str) -> None:
 @pytest.mark.parametrize("on", ON)
 @pytest.mark.parametrize("id", paper_ids())
 def test_pretraining_sees_no_image_that_a_client_holds(id: str, on: str) -> None:
-    """Halves of one set share no image (`tests/benchmark/data/test_selection.py`)."""
+    """Halves of one set share no image (`tests/benchmark/data/test_loading.py`)."""
     for run in make_plan(load_paper(id), "reduced", on=on).runs:
         before = run.start
         while before is not None:

@@ -1,8 +1,5 @@
 """What is timed: groups of named calls that do the same work, first the one to compare with."""
 
-from __future__ import annotations
-
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +10,6 @@ from torch import Tensor
 from fedrepro.methods.data.federation import to_float
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.nn.layers import in_fast_layout, is_buffer
-from fedrepro.methods.nn.precision import computing_in
 from fedrepro.methods.objectives.simclr import SimCLR
 from fedrepro.methods.optim.optimizers import make_optimizer
 from fedrepro.methods.state import State, repeat
@@ -28,51 +24,21 @@ Call = Callable[[], Any]
 
 @dataclass(frozen=True)
 class Group:
-    """title: what all calls do. calls: by name. each: what a call's time is divided by.
-
-    clock: seconds of the processor, or on the wall where calls use several cores.
-    """
+    """title: what all calls do. calls: by name."""
 
     title: str
     calls: dict[str, Call]
-    each: dict[str, int] | None = None
-    clock: Callable[[], float] = time.process_time
 
 
-def rounds(shape: Shape, clients: int | None = None) -> Group:
+def rounds(shape: Shape, clients: int = 10) -> Group:
     """A round of FedAvg: centrally (the limit), a plain loop, the engine."""
-    n = clients or shape.clients
-    data = federation(shape, [IMAGES] * n)
+    data = federation(shape, [IMAGES] * clients)
     calls: dict[str, Call] = dict(central_rounds(shape, data))
     calls["plain loop"] = plain_round(shape, data)
     calls["engine"] = engine_round(shape, data)
     calls["engine, one after the other"] = engine_round(shape, data, Grouping(1))
     calls["engine, ten as one step"] = engine_round(shape, data, Grouping(10))
-    return Group(f"a round, {n} clients, {shape.name}", calls)
-
-
-def precisions(shape: Shape, clients: int | None = None) -> Group:
-    """A round in float32 and in bfloat16: by the engine, and centrally with the channels last."""
-    n = clients or shape.clients
-    data = federation(shape, [IMAGES] * n)
-    central = dict(central_rounds(shape, data))["channels last"]
-    engine = engine_round(shape, data)
-
-    def in_bf16() -> None:
-        with computing_in("bf16"):
-            engine()
-
-    def central_in_bf16() -> None:
-        with torch.autocast("cpu", torch.bfloat16):
-            central()
-
-    calls: dict[str, Call] = {
-        "engine, float32": engine,
-        "engine, bf16": in_bf16,
-        "channels last, float32": central,
-        "channels last, bf16 (autocast)": central_in_bf16,
-    }
-    return Group(f"a round in two precisions, {n} clients, {shape.name}", calls)
+    return Group(f"a round, {clients} clients, {shape.name}", calls)
 
 
 def unlike_rounds(shape: Shape) -> Group:
@@ -88,60 +54,29 @@ def unlike_rounds(shape: Shape) -> Group:
     )
 
 
-def rounds_on_two_cores(shape: Shape, clients: int) -> Group:
-    """A round on one core, with two threads in every operator."""
-    data = federation(shape, [IMAGES] * clients)
-    one = engine_round(shape, data)
-
-    def within_operators() -> State:
-        before = torch.get_num_threads()
-        torch.set_num_threads(2)
-        try:
-            return one()
-        finally:
-            torch.set_num_threads(before)
-
-    return Group(
-        f"a round, {clients} clients, {shape.name}, seconds on the wall",
-        {
-            "one core": one,
-            "two threads an operator": within_operators,
-        },
-        clock=time.perf_counter,
-    )
-
-
-def growth_with_unlike_clients(counts: tuple[int, ...] = (10, 100, 1000)) -> Group:
-    """Rounds of more and more clients of 5 to 100 images; the time of one should stay or fall."""
+def growth_with_clients(counts: tuple[int, ...], unlike: bool = False) -> Group:
+    """Rounds of more and more clients, or of ones of 5 to 100 images; the time of one may fall."""
     shape = SHAPES["8x8 digits"]
-    calls = {
-        f"{n} clients": engine_round(
-            shape, federation(shape, torch.linspace(5, 100, n).round().int().tolist())
-        )
-        for n in counts
-    }
-    title = "a client's share of a round, 5 to 100 images, 8x8"
-    return Group(title, calls, {f"{n} clients": n for n in counts})
 
+    def sizes(n: int) -> list[int]:
+        return torch.linspace(5, 100, n).round().int().tolist() if unlike else [IMAGES] * n
 
-def growth_with_clients(counts: tuple[int, ...] = (10, 100, 1000)) -> Group:
-    """Rounds of more and more clients; the time of one client should stay what it is."""
-    shape = SHAPES["8x8 digits"]
-    calls = {f"{n} clients": engine_round(shape, federation(shape, [IMAGES] * n)) for n in counts}
-    return Group("a client's share of a round, 8x8", calls, {f"{n} clients": n for n in counts})
+    calls = {f"{n} clients": engine_round(shape, federation(shape, sizes(n))) for n in counts}
+    title = f"a client's share of a round, {'5 to 100 images, ' if unlike else ''}8x8"
+    return Group(title, calls)
 
 
 def growth_with_images(counts: tuple[int, ...] = (32, 128, 512)) -> Group:
     """Clients with more and more images; the time of one image should stay what it is."""
     shape = SHAPES["8x8 digits"]
     calls = {f"{n} images": engine_round(shape, federation(shape, [n] * 12)) for n in counts}
-    return Group("an image's share of a round, 8x8", calls, {f"{n} images": n for n in counts})
+    return Group("an image's share of a round, 8x8", calls)
 
 
 def growth_with_models(counts: tuple[int, ...] = (1, 2, 4, 8)) -> Group:
     """Losses of N models on all clients' images: IFCA's and CP-CFL's choice of a cluster."""
     shape = SHAPES["8x8 digits"]
-    data, model = federation(shape), shape.model()
+    data, model = federation(shape, [IMAGES] * 60), shape.model()
     clients = torch.arange(data.n_clients)
 
     def losses(n: int) -> Call:
@@ -150,7 +85,7 @@ def growth_with_models(counts: tuple[int, ...] = (1, 2, 4, 8)) -> Group:
         return lambda: client_losses(model, pool, data, clients)
 
     calls = {f"{n} models": losses(n) for n in counts}
-    return Group("a model's share of losses", calls, {f"{n} models": n for n in counts})
+    return Group("a model's share of losses", calls)
 
 
 def views() -> Group:

@@ -4,8 +4,6 @@ All three pass over the same number of images. The central one is the limit: wha
 alone costs on this machine, with the fastest convolution of three.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import torch

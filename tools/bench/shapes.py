@@ -1,7 +1,5 @@
 """The four shapes that the engine is timed on: images, a stacked network, its torch.nn twin."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -19,19 +17,13 @@ N_CLASSES = 10
 
 @dataclass(frozen=True)
 class Shape:
-    """name: for tables. clients: how many of 50 images a round has. model, module: new networks."""
+    """name: for tables. model, module: new networks."""
 
     name: str
     channels: int
     side: int
-    clients: int
     model: Callable[[], Classifier]
     module: Callable[[], nn.Sequential]
-
-    @property
-    def image_passes(self) -> int:
-        """Forward and backward passes of one image in a round."""
-        return self.clients * IMAGES * EPOCHS
 
 
 def cnn(channels: int, side: int, widths: tuple[int, ...], dim: int, padding: int) -> Classifier:
@@ -85,30 +77,27 @@ def of_cnn(
     name: str,
     channels: int,
     side: int,
-    clients: int,
     widths: tuple[int, ...],
     dim: int,
     padding: int,
 ) -> Shape:
     built = (channels, side, widths, dim, padding)
-    return Shape(name, channels, side, clients, lambda: cnn(*built), lambda: cnn_module(*built))
+    return Shape(name, channels, side, lambda: cnn(*built), lambda: cnn_module(*built))
 
 
 SHAPES = {
     shape.name: shape
     for shape in (
-        of_cnn("8x8 digits", 1, 8, 60, (16, 32, 48, 64), 64, 1),
-        Shape("28x28 LeNet", 1, 28, 60, lenet, lenet_module),
-        of_cnn("32x32 four layers", 3, 32, 60, (64, 128, 192, 256), 256, 1),
-        # A fifth of the clients: a round of 60 takes most of a minute.
-        of_cnn("96x96 CP-CFL", 3, 96, 12, (64, 128, 192, 256), 256, 0),
+        of_cnn("8x8 digits", 1, 8, (16, 32, 48, 64), 64, 1),
+        Shape("28x28 LeNet", 1, 28, lenet, lenet_module),
+        of_cnn("32x32 four layers", 3, 32, (64, 128, 192, 256), 256, 1),
+        of_cnn("96x96 CP-CFL", 3, 96, (64, 128, 192, 256), 256, 0),
     )
 }
 
 
-def federation(shape: Shape, sizes: list[int] | None = None) -> Federation:
-    """Noise with labels that half of the pixels tell; clients of `IMAGES` images, or of `sizes`."""
-    sizes = sizes or [IMAGES] * shape.clients
+def federation(shape: Shape, sizes: list[int]) -> Federation:
+    """Noise with labels that half of the pixels tell; clients of these sizes."""
     stream = torch.Generator().manual_seed(0)
     total = sum(sizes)
     size = (total, shape.channels, shape.side, shape.side)

@@ -1,7 +1,5 @@
 """A recorded baseline as trials by cell."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

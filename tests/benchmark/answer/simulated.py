@@ -1,7 +1,5 @@
 """Made-up tables with a known truth: rows by columns of trials that share their seeds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Literal

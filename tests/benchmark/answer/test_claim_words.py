@@ -1,5 +1,3 @@
-"""The word of a claim, rule by rule, on trials whose answer is known."""
-
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
@@ -10,8 +8,8 @@ from hypothesis import strategies as st
 
 from fedrepro.benchmark.claims.answer import ClaimAnswer, Known, answer_claim
 from fedrepro.benchmark.claims.bind_cells import bind
-from fedrepro.benchmark.spec.model import Cell, Claim, Paper, Table
-from fedrepro.benchmark.spec.printed import Printed
+from fedrepro.benchmark.spec.model import Claim, Paper, Table
+from tests.benchmark.audit.small_paper import cell
 
 STEADY = [-0.3, 0.1, 0.4, -0.2, 0.0, 0.2, -0.1, -0.1, 0.3, -0.3]
 """Ten errors with mean zero and SD 0.24."""
@@ -21,7 +19,7 @@ def table(printed: Mapping[str, str], kind: str = "empirical", unit: str | None 
     """One column of cells."""
     metric = "accuracy" if unit == "%" else "loss"
     cells = tuple(
-        Cell("p", "1", (row,), ("c",), kind, metric, unit, Printed.parse(text), "final", {})
+        cell(text, row, "c", kind=kind, metric=metric, unit=unit, experiment={})
         for row, text in printed.items()
     )
     return Table("1", "t", "1", "empirical", "accuracy", "%", paper="p", cells=cells)

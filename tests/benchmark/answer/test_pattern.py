@@ -1,5 +1,3 @@
-"""Slope, correlation, relabelling and orderings against plain references and known truths."""
-
 import itertools
 import math
 from dataclasses import replace

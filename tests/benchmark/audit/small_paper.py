@@ -1,7 +1,5 @@
 """Small made-up papers, and rounding as authors do it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from fractions import Fraction

@@ -1,7 +1,3 @@
-"""What the audit finds in the papers on its own, and how the command shows it."""
-
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,10 +7,13 @@ import pytest
 
 from fedrepro.benchmark.audit.checks import mean_and_sd
 from fedrepro.benchmark.audit.findings import STATUSES, Finding, findings_for
+from fedrepro.benchmark.audit.identity import numbers
+from fedrepro.benchmark.planning.resolve import MEASUREMENTS, Resolver
 from fedrepro.benchmark.spec.load import load_papers
-from fedrepro.benchmark.spec.model import Paper
+from fedrepro.benchmark.spec.model import AS_PUBLISHED, Paper
 from fedrepro.cli import main
 from fedrepro.reports.audit import html, markdown
+from tests.benchmark.audit.small_paper import cell, paper
 
 Found = Mapping[str, Sequence[Finding]]
 ROOT = Path(__file__).parents[3]
@@ -77,9 +76,9 @@ def test_baselines_of_cpcfl_exceed_all_of_their_trials(found: Found) -> None:
 
 def test_as_many_findings_as_docs_say(found: Found) -> None:
     table = (ROOT / "docs/audit.md").read_text(encoding="utf-8")
-    for paper, findings in found.items():
+    for id, findings in found.items():
         counts = Counter(one.status for one in findings)
-        shown = re.search(rf"\| {paper} \| (\d+) \(\d+\) \| (\d+) \(\d+\) \| (\d+) \(", table)
+        shown = re.search(rf"\| {id} \| (\d+) \(\d+\) \| (\d+) \(\d+\) \| (\d+) \(", table)
         assert shown is not None
         assert tuple(map(int, shown.groups())) == tuple(counts[status] for status in STATUSES)
 
@@ -109,3 +108,32 @@ def test_reports_put_what_is_wrong_first_and_load_nothing(
         assert all(one.id in shown for one in found["fedrlc"])
     assert "http" not in page
     assert "<script" not in page
+
+
+def test_numbers_share_their_key_where_the_published_runs_have_one_config() -> None:
+    shared = 0
+    for loaded in load_papers():
+        resolver = Resolver(AS_PUBLISHED)
+        pairs = set()
+        for one in numbers(loaded):
+            measured = one.cell.metric if one.cell.metric in MEASUREMENTS else "accuracy"
+            config = resolver.resolve(one.cell, measured).config
+            if config is not None:
+                pairs.add((one.experiment, config.canonical))
+        keys, configs = {key for key, _ in pairs}, {config for _, config in pairs}
+        assert len(pairs) == len(keys) == len(configs)
+        shared += len(numbers(loaded)) > len(pairs) > 1
+    assert shared >= 3
+
+
+def test_numbers_of_what_nothing_implements_share_their_key_where_specs_say_the_same() -> None:
+    found = numbers(
+        paper(
+            *(
+                cell("50.2", column=f"{i}", experiment={"method": "made-up", "name": name})
+                for i, name in enumerate("xyx")
+            )
+        )
+    )
+    first, second, third = (one.experiment for one in found)
+    assert first == third != second

@@ -1,7 +1,3 @@
-"""Every check finds the error that it is there for, beside the cell where it is."""
-
-from __future__ import annotations
-
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction

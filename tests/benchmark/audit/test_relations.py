@@ -1,46 +1,18 @@
-from __future__ import annotations
-
+import itertools
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
+from fractions import Fraction
 from typing import Any
 
 import pytest
 
 from fedrepro.benchmark.audit.checks import relations
+from fedrepro.benchmark.audit.expressions import form_of
 from fedrepro.benchmark.claims.bind_cells import instances
+from fedrepro.benchmark.claims.nodes import Node, key_of
 from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.spec.load import load_paper
-from fedrepro.benchmark.spec.model import Relation
+from fedrepro.benchmark.spec.model import Paper, Relation
 from tests.benchmark.audit.small_paper import cell, paper
-
-PAPER = """
-id = "p"
-title = "T"
-authors = "N. N."
-year = 2024
-[profiles.paper]
-trials = 1
-"""
-TABLE = """
-table = "1"
-title = "t"
-section = "4"
-kind = "descriptive"
-[[columns]]
-label = "size"
-[[columns]]
-label = "bits"
-[[rows]]
-label = "A"
-published = [2, 64]
-"""
-
-
-def load(folder: Path, more: str) -> Any:
-    (folder / "p").mkdir()
-    (folder / "p" / "paper.toml").write_text(PAPER)
-    (folder / "p" / "1.toml").write_text(TABLE + more)
-    return load_paper("p", folder)
 
 
 @pytest.fixture
@@ -85,22 +57,6 @@ def test_relation_that_cannot_be_meant_is_one_clear_error(
     assert message in str(error.value)
 
 
-def test_reading_of_a_claim_that_is_not_there_names_the_nearest(tmp_path: Path) -> None:
-    claims = """
-[[claims]]
-id = "much"
-says = "s"
-holds = "'A' at 'bits' > 9"
-[[claims]]
-id = "more"
-says = "s"
-holds = "'A' at 'bits' > 8"
-reading_of = "mush"
-"""
-    with pytest.raises(SpecError, match=r"no claim 'mush'; did you mean 'much'"):
-        load(tmp_path, claims)
-
-
 def test_words_that_can_be_read_otherwise_contradict_no_print() -> None:
     cells = cell("2.0", row="A"), cell("3.0", row="B")
     relation = Relation("r", "A is above B", "'A' > 'B'")
@@ -121,3 +77,39 @@ def test_of_many_comparisons_those_with_an_empty_cell_are_left_out() -> None:
     (found,) = relations.check(paper(*cells, relations=[rule]))
     assert found.status == "inconsistent"
     assert (("B",), ("x",)) not in {one[1:] for one in found.cells}
+
+
+GRID = tuple(Fraction(k, 2) for k in range(1, 7))
+SIDES: Mapping[str, Callable[[Fraction, Fraction], Fraction]] = {
+    "'A'": lambda a, b: a,
+    "'A' + 'B'": lambda a, b: a + b,
+    "'A' - 'B'": lambda a, b: a - b,
+    "'A' * 3 - 'B'": lambda a, b: 3 * a - b,
+    "2 * ('A' - 4)": lambda a, b: 2 * a - 8,
+    "'B' - 'A' / 4": lambda a, b: b - a / 4,
+    "mean('A', 'B')": lambda a, b: (a + b) / 2,
+}
+
+
+def left_side(text: str, made: Paper) -> Node:
+    relation = Relation("r", "s", f"{text} < 'C'")
+    ((_, (one,)),) = instances(relation, made.tables[0], made)
+    side: Node = one.left
+    return side
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_a_form_is_its_side_at_all_values(side: str) -> None:
+    cells = [cell("1.0", row=row, unit="") for row in "ABC"]
+    form = form_of(left_side(side, paper(*cells)))
+    assert form is not None
+    for values in itertools.product(GRID, repeat=2):
+        known = {None: Fraction(1), **dict(zip(map(key_of, cells), values, strict=False))}
+        total = sum(weight * known[key] for key, weight in form.items())
+        assert total == SIDES[side](*values)
+
+
+@pytest.mark.parametrize("side", ["'A' * 'B'", "'A' / 'B'", "1 / 'A'", "max('A', 'B')"])
+def test_what_is_not_linear_has_no_form(side: str) -> None:
+    cells = [cell("1.0", row=row, unit="") for row in "ABC"]
+    assert form_of(left_side(side, paper(*cells))) is None

@@ -1,7 +1,3 @@
-"""What texts call significant or alike, recomputed from printed means and spreads."""
-
-from __future__ import annotations
-
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any

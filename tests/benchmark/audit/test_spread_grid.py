@@ -1,7 +1,3 @@
-"""Which standard deviations accuracies of whole images can have."""
-
-from __future__ import annotations
-
 import itertools
 from decimal import Decimal, localcontext
 from fractions import Fraction

@@ -1,7 +1,3 @@
-"""Data that are true, printed by one rounding rule, are never called inconsistent by any check."""
-
-from __future__ import annotations
-
 from collections.abc import Iterable
 from decimal import Decimal, localcontext
 from fractions import Fraction

@@ -1,7 +1,3 @@
-"""Fetching from a server on this machine; the address of the release is replaced by its."""
-
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import gzip

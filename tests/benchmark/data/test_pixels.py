@@ -1,7 +1,3 @@
-"""Every kind of pixel that an image file may hold: read exactly, or refused in one line."""
-
-from __future__ import annotations
-
 import struct
 import zlib
 from pathlib import Path

@@ -1,7 +1,3 @@
-"""Every registered set, and the formats of single ones."""
-
-from __future__ import annotations
-
 import gzip
 import hashlib
 import pickle

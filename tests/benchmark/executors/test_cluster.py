@@ -1,7 +1,3 @@
-"""A cluster of two workers on this machine, through the engine that real clusters use."""
-
-from __future__ import annotations
-
 import io
 import multiprocessing
 import os
@@ -19,11 +15,12 @@ from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.execution.display import Display
 from fedrepro.benchmark.execution.executors.base import ExecutorOptions
-from fedrepro.benchmark.execution.jobs import Dispatch, Done, Failed, Job, Result
+from fedrepro.benchmark.execution.jobs import Done, Failed, Job
 from fedrepro.benchmark.execution.run import Execution, execute
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.store.store import Store
+from tests.benchmark.executors.test_local import ENDLESS, Heard
 
 parsl = pytest.importorskip("fedrepro.benchmark.execution.executors.parsl")
 pytestmark = [pytest.mark.slow, pytest.mark.cluster]
@@ -35,7 +32,6 @@ ROWS = {
     "ifca": {"method": "ifca"},
     "pretrained": {"pretraining": {"method": "simclr", "shared": False}},
 }
-ENDLESS = {"training": {"rounds": 10**6}}
 PATIENCE_S = 300
 """For what takes seconds on a machine of its own."""
 
@@ -91,23 +87,6 @@ def test_one_process_two_processes_and_a_cluster_fill_the_same_store(
     assert contents_of(stores[2].root) == first
     again = carry_out(plan, stores[2], executor="parsl", cluster=two_workers)
     assert (again.trained, again.reused) == (0, one.trained)
-
-
-class Heard(Dispatch):
-    """Keeps what an executor says."""
-
-    def __init__(self, jobs: list[Job]) -> None:
-        super().__init__(jobs)
-        self.results: dict[tuple[str, int], Result] = {}
-        self.starts: list[tuple[str, int]] = []
-
-    def keep(self, job: Job, result: Result) -> bool:
-        assert job.name not in self.results
-        self.results[job.name] = result
-        return isinstance(result, Done)
-
-    def started(self, job: Job) -> None:
-        self.starts.append(job.name)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,3 @@
-"""Batch jobs of a real SLURM, where one answers here; its nodes must see this checkout."""
-
-from __future__ import annotations
-
 import io
 import shutil
 import subprocess
