@@ -45,7 +45,6 @@ _CELL = re.compile(
     """,
     re.VERBOSE | re.ASCII,
 )
-Kind = Literal["number", "dash", "words", "odd"]
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class Read:
     """
 
     text: str
-    kind: Kind
+    kind: Literal["number", "dash", "words", "odd"]
     how: str | None = None
 
 
@@ -86,12 +85,6 @@ def text_of(node: Any) -> str:
             return ""
         case "Strikeout":
             return rf"\sout{{{text_of(content)}}}"
-        case "Span" | "Link" | "Quoted" | "Div":
-            return text_of(content[1])
-        case "Table":
-            rows = [row for body in content[4] for part in body[2:] for row in part]
-            rows = [*content[3][1], *rows]
-            return " ".join(text_of(cell[4]) for row in rows for cell in row[1])
         case "LineBlock":
             return " ".join(map(text_of, content))
         case _:

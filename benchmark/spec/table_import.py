@@ -355,15 +355,10 @@ def draft(parsed: Parsed, *, table: str, title: str, metric: str = "accuracy") -
     return "\n\n".join(blocks) + "\n"
 
 
-def method_named(label: Sequence[str]) -> str | None:
-    """The registered method that a part of a row's label names, None if none does."""
-    known = {_plain(name): name for name in registry.names("federated")}
-    return next((known[_plain(part)] for part in label if _plain(part) in known), None)
-
-
 def _row(row: Row) -> str:
     lines = ["[[rows]]", f"label = {_label(row.label)}"]
-    method = method_named(row.label)
+    known = {_plain(name): name for name in registry.names("federated")}
+    method = next((known[_plain(part)] for part in row.label if _plain(part) in known), None)
     if any(value.kind in ("words", "odd") for value in row.values):
         lines.append('kind = "descriptive"')
     elif method is None:

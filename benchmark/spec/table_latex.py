@@ -36,7 +36,10 @@ _MULTIROW = re.compile(
 )
 _MULTICOLUMN = re.compile(r"\\multicolumn\s*\{(\d+)\}")
 _SET_CELL = re.compile(r"\\SetCell\s*(?:\[([^\]]*)\])?\s*(?:\{[^{}]*\})?")
-_MACRO = re.compile(r"\\(?:re|provide)?newcommand\*?|\\providecommand\*?|\\def(?=\\)")
+_MACRO = re.compile(
+    r"\\(?:(?:re)?newcommand\*?|providecommand\*?|def(?=\\))"
+    r"\s*(?:\{\s*\\[A-Za-z@]+\s*\}|\\[A-Za-z@]+)"
+)
 _HIDDEN = re.compile(
     r"\\iffalse\b.*?\\fi\b|\\begin\{comment\}.*?\\end\{comment\}"
     r"|\\caption\*?\s*(?:\[[^\]]*\])?\s*\{(?:[^{}]|\{[^{}]*\})*\}",
@@ -248,11 +251,5 @@ def _span(cell: str) -> int:
 
 def _macros(text: str) -> str:
     """The definitions of an author's own commands."""
-    made = []
-    for found in _MACRO.finditer(text):
-        start = found.end()
-        name = re.compile(r"\s*(?:\{\s*\\[A-Za-z@]+\s*\}|\\[A-Za-z@]+)").match(text, start)
-        body = text.find("{", name.end() if name else start)
-        if name is not None and body >= 0:
-            made.append(text[found.start() : balanced(text, body)] + "\n")
-    return "".join(made)
+    bodies = ((found.start(), text.find("{", found.end())) for found in _MACRO.finditer(text))
+    return "".join(f"{text[start : balanced(text, at)]}\n" for start, at in bodies if at >= 0)
