@@ -24,7 +24,7 @@ from ...methods import registry
 from ..errors import FedreproError
 from . import limits, table_latex
 from .printed import Printed
-from .table_cells import DASHES, Read, decimal_commas, label_of, read_cell, text_of
+from .table_cells import Read, decimal_commas, label_of, read_cell, text_of
 
 _SECONDS = 60
 _FORMULAS = str(Path(__file__).with_name("formulas.lua"))
@@ -238,7 +238,8 @@ def _labelled(grid: _Grid) -> Parsed:
     if indexed and not label_of(texts[0][0]) and width > 2:
         start = 1
         told.append("the first column counts the rows and is left out")
-    labels = _label_columns(reads, texts, body, start)
+    found = (j for j in range(start, width - 1) if _is_of_values([reads[i][j] for i in body]))
+    labels = max(1, next(found, width - 1) - start)
     columns = []
     for j in range(start + labels, width):
         parts = [label_of(texts[i][j]) for i in range(header)]
@@ -264,11 +265,11 @@ def _labelled(grid: _Grid) -> Parsed:
                 told.append(f"line {grid.lines[i]}: label '{part}' holds what is not understood")
     if not made:
         raise FedreproError("no table found: a header row and a row with numbers are needed")
-    named = zip(_unique([row.label for row in made], "row"), made, strict=True)
     taken = Counter(value.how for row in made for value in row.values if value.how)
     told += [f"{how}: {count} cells" for how, count in sorted(taken.items())]
-    found = tuple(Row(label, row.values, row.line) for label, row in named)
-    return Parsed(_unique(columns, "column"), found, tuple(told))
+    named = zip(_unique([row.label for row in made], "row"), made, strict=True)
+    unique = tuple(Row(label, row.values, row.line) for label, row in named)
+    return Parsed(_unique(columns, "column"), unique, tuple(told))
 
 
 def _value(cell: _Cell, commas: bool, brackets: bool) -> Read:
@@ -319,18 +320,9 @@ def _is_heading(row: Sequence[_Cell], labels: int) -> bool:
     return bool(text) and not any(label_of(cell.text) for cell in rest) and len(row) > labels
 
 
-def _label_columns(
-    reads: Sequence[Sequence[Read]], texts: Sequence[Sequence[str]], body: range, start: int
-) -> int:
-    """Leading columns that hold no number in any row, at least one."""
-    count, width = 0, len(texts[0])
-    for j in range(start, width - 1):
-        if any(_is_number(reads[i][j]) for i in body) or all(
-            label_of(texts[i][j]) in DASHES for i in body
-        ):
-            break
-        count += 1
-    return max(1, count)
+def _is_of_values(reads: Sequence[Read]) -> bool:
+    """Whether a column holds a number in some row, or dashes alone."""
+    return any(map(_is_number, reads)) or all(read.kind == "dash" for read in reads)
 
 
 def draft(parsed: Parsed, *, table: str, title: str, metric: str = "accuracy") -> str:
