@@ -28,6 +28,9 @@ METRICS = (
     "a1,val_acc,0.1,1,1700000000000\na1,val_acc,0.761,100,1700000000100\n"
     "a1,loss,0.4,100,1700000000100\nb2,val_acc,0.655,100,1700000000200\n"
 )
+FLOWER = 'tool = "flower"\nfile = "history.json"\n'
+WANDB = 'tool = "wandb"\nfile = "chart.csv"\n'
+MLFLOW = 'tool = "mlflow"\nfile = "metrics.csv"\n'
 TOP = 'table = "11"\ncolumn = "Mean ± SD"\nunit = "fraction"\n'
 
 
@@ -57,31 +60,29 @@ IFCA = 'row = "IFCA|None"\nseed = 0\n'
 @pytest.mark.parametrize(
     ("top", "entries", "values"),
     [
-        ('tool = "flower"\nfile = "history.json"\nkey = "accuracy"\n', [OURS], [0.761]),
+        (FLOWER + 'key = "accuracy"\n', [OURS], [0.761]),
         (
-            'tool = "flower"\nfile = "history.json"\n',
-            [OURS + 'key = "metrics_distributed_fit.accuracy"',
-             IFCA + 'key = "losses_centralized"'],
+            FLOWER,
+            [
+                OURS + 'key = "metrics_distributed_fit.accuracy"',
+                IFCA + 'key = "losses_centralized"',
+            ],
             [0.99, 0.5],
         ),
         (
-            'tool = "flower"\nfile = "history.json"\nkey = "accuracy"\n',
+            FLOWER + 'key = "accuracy"\n',
             [OURS + "round = 50", IFCA + 'round = "best"'],
             [0.77, 0.77],
         ),
         (
-            'tool = "wandb"\nfile = "chart.csv"\nkey = "val/acc"\noffset = 1\n',
+            WANDB + 'key = "val/acc"\noffset = 1\n',
             [OURS + 'run = "cpcfl-0"', IFCA + 'run = "ifca - none"\nround = "final"'],
             [0.761, 0.655],
         ),
         ('tool = "wandb"\nfile = "run.csv"\nkey = "val/acc"\n', [OURS], [0.761]),
-        (
-            'tool = "mlflow"\nfile = "metrics.csv"\nkey = "val_acc"\n',
-            [OURS + 'run = "a1"', IFCA + 'run = "b2"'],
-            [0.761, 0.655],
-        ),
+        (MLFLOW + 'key = "val_acc"\n', [OURS + 'run = "a1"', IFCA + 'run = "b2"'], [0.761, 0.655]),
     ],
-)  # fmt: skip
+)
 def test_a_map_takes_the_value_of_its_run_key_and_round(
     top: str, entries: list[str], values: list[float], tmp_path: Path, cpcfl: Paper
 ) -> None:
@@ -95,27 +96,23 @@ def test_a_map_takes_the_value_of_its_run_key_and_round(
     ("top", "entry", "said"),
     [
         ('tool = "flwr"\nfile = "history.json"\nkey = "a"\n', OURS, "map.toml:8: tool: must be"),
-        ('tool = "flower"\nfile = "history.json"\n', OURS, "'key' is missing"),
+        (FLOWER, OURS, "'key' is missing"),
+        (FLOWER + 'key = "a"\nruns = "x"\n', OURS, "did you mean 'run'"),
+        (FLOWER + 'key = "f1"\n', OURS, "say which"),
         (
-            'tool = "flower"\nfile = "history.json"\nkey = "a"\nruns = "x"\n',
-            OURS,
-            "did you mean 'run'",
-        ),
-        ('tool = "flower"\nfile = "history.json"\nkey = "f1"\n', OURS, "say which"),
-        (
-            'tool = "flower"\nfile = "history.json"\nkey = "metrics_distributed.acuracy"\n',
+            FLOWER + 'key = "metrics_distributed.acuracy"\n',
             OURS,
             "did you mean 'metrics_distributed.accuracy'",
         ),
-        ('tool = "flower"\nfile = "history.json"\nkey = "broken"\n', OURS, "not finite"),
+        (FLOWER + 'key = "broken"\n', OURS, "not finite"),
         (
-            'tool = "flower"\nfile = "history.json"\nkey = "metrics_distributed.f1"\n',
+            FLOWER + 'key = "metrics_distributed.f1"\n',
             OURS,
             "round 100 is not there (rounds 1 to 1)",
         ),
         ('tool = "flower"\nfile = "chart.csv"\nkey = "a"\n', OURS, "is no JSON"),
         ('tool = "flower"\nfile = "gone.json"\nkey = "a"\n', OURS, "No such file"),
-        ('tool = "wandb"\nfile = "chart.csv"\nkey = "val/acc"\n', OURS, "name one"),
+        (WANDB + 'key = "val/acc"\n', OURS, "name one"),
         (
             'tool = "wandb"\nfile = "grouped.csv"\nkey = "val/acc"\nrun = "cpcfl-0"\n',
             OURS,
@@ -123,17 +120,13 @@ def test_a_map_takes_the_value_of_its_run_key_and_round(
         ),
         ('tool = "wandb"\nfile = "metrics.csv"\nkey = "a"\n', OURS, "has no 'a' (known: key"),
         ('tool = "mlflow"\nfile = "run.csv"\nkey = "val/acc"\n', OURS, "MLflow"),
-        ('tool = "mlflow"\nfile = "metrics.csv"\nkey = "val_acc"\n', OURS, "name one"),
+        (MLFLOW + 'key = "val_acc"\n', OURS, "name one"),
         (
-            'tool = "mlflow"\nfile = "metrics.csv"\nkey = "val_acc"\nrun = "a1"\n',
+            MLFLOW + 'key = "val_acc"\nrun = "a1"\n',
             OURS.replace("CP-CFL|SimCLR", "CP-CFL|SimCRL"),
             "did you mean 'CP-CFL|SimCLR'",
         ),
-        (
-            'tool = "mlflow"\nfile = "metrics.csv"\nkey = "val_acc"\nrun = "a1"\n',
-            OURS.replace("0", "-1"),
-            "seed -1",
-        ),
+        (MLFLOW + 'key = "val_acc"\nrun = "a1"\n', OURS.replace("0", "-1"), "seed -1"),
     ],
 )
 def test_what_a_map_cannot_mean_is_said_in_one_line(

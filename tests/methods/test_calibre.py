@@ -20,7 +20,7 @@ from fedrepro.methods.federated.self_supervised.pfl_ssl import PFLSSL
 from fedrepro.methods.objectives._prototypes import clusters, prototype_contrast, prototype_meta
 from fedrepro.methods.objectives.simclr import SimCLR, nt_xent
 from fedrepro.methods.state import clone
-from tests.methods.conftest import make_task, small_learner
+from tests.methods.conftest import make_task, one_round, small_learner
 
 OBJECTIVES = ["simclr", "byol", "simsiam", "moco", "swav", "smog"]
 OPTIONS: dict[str, Any] = {"rounds": 2, "local_epochs": 2, "batch_size": 5, "learning_rate": 0.01}
@@ -196,13 +196,9 @@ def test_clients_are_averaged_by_images_over_divergence_as_numpy_averages(
 def test_without_regularisers_clients_train_as_in_pfl_ssl() -> None:
     task, clients = task_with(), torch.arange(3)
     calibre = Calibre(**OPTIONS, prototype_meta=False, prototype_contrast=False)
-    uploads = []
-    for method in (calibre, PFLSSL(**OPTIONS)):
-        server = method.start(task, 0)
-        download = method.broadcast(Round(task, 0, clients), server)
-        uploads.append(
-            method.local_update(Round(task, 0, clients), download, method.new_memory(task))
-        )
+    uploads = [
+        one_round(method, Round(task, 0, clients))[1] for method in (calibre, PFLSSL(**OPTIONS))
+    ]
     for name, value in uploads[0].per_client["weights"].items():
         assert torch.equal(value, uploads[1].per_client["weights"][name])
     assert uploads[0].per_client.keys() == {"weights", "divergence"}

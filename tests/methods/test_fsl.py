@@ -69,10 +69,8 @@ def test_one_client_trains_as_the_whole_network_would() -> None:
 def test_the_server_goes_from_client_to_client_and_clients_are_averaged() -> None:
     task, clients = split(make_task(sizes=(8, 12))), torch.arange(2)
     server = METHOD.start(task, 0)
-    down = METHOD.broadcast(Round(task, 0, clients), server)
+    down, up, after = one_round(METHOD, Round(task, 0, clients), server)
     assert all(name.startswith("encoder.module.") for name in down.shared["weights"])
-    up = METHOD.local_update(Round(task, 0, clients), down, METHOD.new_memory(task))
-    after = METHOD.aggregate(Round(task, 0, clients), server, up)
     for name, value in up.per_client["weights"].items():
         expected = 0.4 * value[0] + 0.6 * value[1]
         torch.testing.assert_close(after[name][0], expected)
@@ -129,11 +127,7 @@ def test_clients_with_a_loss_of_their_own_do_not_see_the_servers_half() -> None:
     server = LOCAL.start(task, 0)
     other = {k: v + (k.startswith(("head", "encoder.layer"))) for k, v in server.items()}
     sent = [
-        LOCAL.local_update(
-            Round(task, 0, clients),
-            LOCAL.broadcast(Round(task, 0, clients), one),
-            LOCAL.new_memory(task),
-        ).per_client["weights"]
+        one_round(LOCAL, Round(task, 0, clients), one)[1].per_client["weights"]
         for one in (server, other)
     ]
     torch.testing.assert_close(sent[1], sent[0], rtol=0, atol=0)

@@ -69,11 +69,7 @@ def test_table_18s_variance_reaches_the_module_its_decoder_and_its_representatio
         norms = [one for one in two_modules(task.model.encoder).module if hasattr(one, "variance")]
         norms += [one for one in method._autoencoder(task).decoder if hasattr(one, "variance")]
         assert [one.variance for one in norms] == [variance] * 4
-        up = method.local_update(
-            Round(task, 2, clients),
-            method.broadcast(Round(task, 2, clients), server),
-            method.new_memory(task),
-        ).in_pieces["representations"]
+        up = one_round(method, Round(task, 2, clients), server)[1].in_pieces["representations"]
         found[variance] = up.read(torch.arange(6), torch.zeros(6, dtype=torch.int64))
     assert not torch.allclose(found["pooled"], found["averaged"])
 
@@ -121,11 +117,7 @@ def test_datamix_changes_what_is_sent_and_not_how_much() -> None:
     task, clients = modular(make_task(), SHORT), torch.arange(3)
     server = SHORT.start(task, 0)
     sent = [
-        method.local_update(
-            Round(task, 2, clients),
-            method.broadcast(Round(task, 2, clients), server),
-            method.new_memory(task),
-        )
+        one_round(method, Round(task, 2, clients), server)[1]
         for method in (SHORT, replace(SHORT, datamix=True))
     ]
     plain, mixed = (message.in_pieces["representations"] for message in sent)

@@ -24,7 +24,7 @@ from fedrepro.methods.objectives.swav import SwAV
 from fedrepro.methods.state import State, n_models
 from fedrepro.methods.training.local import train_clients
 from fedrepro.methods.training.local_loss import LocalOptions
-from tests.methods.conftest import after_rounds, make_task
+from tests.methods.conftest import after_rounds, make_task, one_round
 
 OPTIONS: dict[str, Any] = {"rounds": 2, "local_epochs": 2, "batch_size": 4, "learning_rate": 0.01}
 METHODS = [
@@ -87,8 +87,7 @@ def test_a_kept_target_network_outlives_the_round_and_only_moves_with_its_client
     server = method.start(task, 0)
     seen = []
     for t, clients in enumerate([torch.tensor([0, 1]), torch.tensor([1])]):
-        download = method.broadcast(Round(task, t, clients), server)
-        method.local_update(Round(task, t, clients), download, memory)
+        one_round(method, Round(task, t, clients), server, memory)
         seen.append({name: value.clone() for name, value in memory.objective.state.items()})
     name = "encoder.conv0.weight"
     assert torch.equal(seen[0][name][0], seen[1][name][0])
@@ -121,9 +120,7 @@ def test_the_queue_and_the_copy_go_on_from_round_to_round() -> None:
     server = METHOD.start(task, 0)
     seen: list[State] = []
     for t in range(2):
-        METHOD.local_update(
-            Round(task, t, clients), METHOD.broadcast(Round(task, t, clients), server), memory
-        )
+        one_round(METHOD, Round(task, t, clients), server, memory)
         seen.append({name: value.clone() for name, value in memory.objective.state.items()})
     assert seen[0]["queue.filled"].tolist() == [8]
     name = "encoder.conv0.weight"

@@ -18,7 +18,7 @@ from fedrepro.methods.federated.supervised.fedavg import FedAvg
 from fedrepro.methods.objectives.simclr import SimCLR
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, repeat
-from tests.methods.conftest import make_task
+from tests.methods.conftest import make_task, one_round
 
 MIRROR = Augmentation(
     crop_scale=(1.0, 1.0),
@@ -41,10 +41,8 @@ APART = {"local-only", "fsl"}
 
 def sent(method: FederatedMethod, task: Task) -> Mapping[str, State]:
     """What clients send after their first round, but for statistics of their images."""
-    server = method.start(task, 0)
-    clients = method.participants(task, 0)
-    download, memory = method.broadcast(Round(task, 0, clients), server), method.new_memory(task)
-    upload = method.local_update(Round(task, 0, clients), download, memory)
+    memory, now = method.new_memory(task), Round(task, 0, method.participants(task, 0))
+    _, upload, _ = one_round(method, now, memory=memory)
     if hasattr(memory, "models"):
         return {"models": memory.models}
     return {
@@ -159,11 +157,6 @@ def test_training_uses_them() -> None:
     updates = []
     for held in federation():
         own = replace(task, federation=method.prepare(held))
-        server, clients = method.start(own, 0), torch.arange(3)
-        download = method.broadcast(Round(own, 0, clients), server)
-        updates.append(
-            method.local_update(
-                Round(own, 0, clients), download, method.new_memory(own)
-            ).per_client["weights"]
-        )
+        _, upload, _ = one_round(method, Round(own, 0, torch.arange(3)))
+        updates.append(upload.per_client["weights"])
     assert not torch.equal(updates[0]["encoder.dense.weight"], updates[1]["encoder.dense.weight"])
