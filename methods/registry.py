@@ -108,13 +108,31 @@ def _below(folders: Iterable[str], name: str) -> list[str]:
 def _imported(module: str) -> ModuleType:
     """A module, imported; `ImportError` where its code ends the process as it is imported."""
     try:
-        return importlib.import_module(module)
+        imported = importlib.import_module(module)
+        if not module.startswith("fedrepro."):
+            _refuse_patches(module)
+        return imported
     except (SystemExit, GeneratorExit, KeyboardInterrupt) as error:
         if isinstance(error, KeyboardInterrupt) and error.args:
             raise  # of a signal, whose number it carries (`fedrepro.cli`)
         place = traceback.extract_tb(error.__traceback__)[-1]
         said = f"{place.filename}:{place.lineno} raises {type(error).__name__} when it is imported"
         raise ImportError(said, name=module) from None
+
+
+def _refuse_patches(by: str) -> None:
+    """Raises `ImportError` if a foreign module has put something of its own into fedrepro's."""
+    package = by.partition(".")[0]
+    for name, module in [*sys.modules.items()]:
+        if not name.startswith("fedrepro."):
+            continue
+        for holder in (module, *filter(inspect.isclass, vars(module).values())):
+            if holder is not module and holder.__module__ != name:
+                continue
+            for what, value in vars(holder).items():
+                origin = getattr(getattr(value, "__func__", value), "__module__", None)
+                if isinstance(origin, str) and origin.partition(".")[0] == package:
+                    raise ImportError(f"{by} replaces {what} of {name}", name=by)
 
 
 @cache

@@ -30,6 +30,9 @@ def lines(one: BaselineCheck, paint: Callable[[str], str]) -> Iterator[str]:
     for moved in sorted(one.movements, key=lambda moved: moved.regression):
         word = paint("REGRESSED") if moved.regression else "moved    "
         yield f"{word} {paper} {moved.sentence}"
+    if one.blind:
+        blind = f"{len(one.blind)} of the cells, first {one.blind[0]}"
+        yield f"{paper}: no fall of the mean can regress in {blind}: the recorded trials spread"
     if one.inexact:
         yield f"{paper}: numbers are held to tolerances, not to be equal: {one.inexact}"
     if edits := _edits(one):
@@ -51,6 +54,7 @@ def json_text(found: Sequence[BaselineCheck]) -> str:
             "movements": [{**asdict(moved), "sentence": moved.sentence} for moved in one.movements],
             "failed": one.failed,
             "inexact": one.inexact,
+            "blind": one.blind,
         }
         for one in found
     ]

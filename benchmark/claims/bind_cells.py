@@ -35,10 +35,14 @@ def bind(claim: Claim, table: Table, paper: Paper) -> tuple[Elementary, ...]:
     found = _bound(claim, table, paper)
     if not all(one.leaves for one in found):
         raise SpecError(f"{table.file}, claim '{claim.id}': a comparison names no cell")
+    _refuse_unbreakable(found, f"{table.file}, claim '{claim.id}'")
+    return found
+
+
+def _refuse_unbreakable(found: Iterable[Elementary], where: str) -> None:
     for one in found:
         if (why := why_unbreakable(one)) is not None:
-            raise SpecError(f"{table.file}, claim '{claim.id}': '{one.text}' cannot fail: {why}")
-    return found
+            raise SpecError(f"{where}: '{one.text}' cannot fail: {why}")
 
 
 def _bound(claim: Claim, table: Table, paper: Paper) -> tuple[Elementary, ...]:
@@ -70,7 +74,9 @@ def instances(
                 holds = holds.replace(f"{{{name}}}", "|".join(label))
         where = ", ".join("|".join(label) for label in (row, column) if label is not None)
         claim = Claim(f"{relation.id} ({where})" if where else relation.id, relation.says, holds)
-        yield where, _bound(claim, table, paper)
+        comparisons = _bound(claim, table, paper)
+        _refuse_unbreakable(comparisons, f"{table.file}, relation '{claim.id}'")
+        yield where, comparisons
 
 
 def _places(

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from ..claims.nodes import CellKey, key_of
 from ..errors import FedreproError
-from ..metrics import outside
+from ..metrics import metric, outside
 from ..planning.plan import Plan, PlannedCell, make_plan
 from ..results import ProtocolScale
 from ..spec import limits
@@ -85,7 +85,6 @@ def bind_rows(rows: Iterable[Row], plan: Plan, protocol: ProtocolScale) -> Given
     most = max(map(len, found.values()))
     if most > limits.TRIALS:
         raise FedreproError(f"a cell has {most:,} trials; at most {limits.TRIALS:,} are read")
-    _refuse_fractions(found, cells)
     return Given(
         {
             key: {seed: _value(row, cells[key]) for seed, row in sorted(found[one].items())}
@@ -173,37 +172,23 @@ def _check(row: Row, cell: Cell, protocol: ProtocolScale) -> None:
     problem = outside(_value(row, cell), cell.metric, cell.unit)
     if problem is not None:
         raise FedreproError(f"{row.place}: {cell.label}: {problem}")
+    printed = cell.printed.value
+    is_small = row.unit is None and 0 < row.value <= 1 and (printed is None or printed > 1)
+    if is_small and cell.unit == "%" and (scale := metric(cell.metric)) and scale.high == 1:
+        raise FedreproError(
+            f"{row.place}: {cell.label} is in percent, and {row.value:g} looks like a fraction; "
+            "give percent, or say 'fraction' (or '%') in a column unit"
+        )
+    if protocol == "full" and row.profile not in ("", "paper"):
+        raise FedreproError(
+            f"{row.place}: these are trials of profile {shown(row.profile)}, not of the published "
+            "protocol"
+        )
 
 
 def _value(row: Row, cell: Cell) -> float:
     """The result in the cell's unit."""
     return row.value * (100.0 if row.unit == "fraction" and cell.unit == "%" else 1.0)
-
-
-def _refuse_fractions(
-    found: Mapping[CellKey, Mapping[int, Row]], cells: Mapping[CellKey, Cell]
-) -> None:
-    """Raises `FedreproError` where all values of a row in percent look like fractions.
-
-    A row that declares its unit is taken at its word, and so is one of values that print so.
-    """
-    groups: dict[tuple[str, str | None, Label], list[Row]] = {}
-    printed: dict[tuple[str, str | None, Label], list[float]] = {}
-    for key, trials in found.items():
-        cell = cells[key]
-        if cell.unit == "%":
-            of_row = (cell.table, cell.metric, cell.row)
-            groups.setdefault(of_row, []).extend(trials.values())
-            if cell.printed.value is not None:
-                printed.setdefault(of_row, []).append(float(cell.printed.value))
-    for (table, metric, label), rows in groups.items():
-        small = all(row.unit is None and 0 <= row.value <= 1 for row in rows)
-        if small and not any(value <= 1 for value in printed.get((table, metric, label), ())):
-            raise FedreproError(
-                f"{rows[0].place}: table {table} has {metric} in percent, and all values given for "
-                f"{'|'.join(label)} lie between 0 and 1; give percent, or say 'fraction' (or '%') "
-                "in a column unit"
-            )
 
 
 def template(paper: Paper, tables: Sequence[str] | None = None, trials: int | None = None) -> str:

@@ -92,7 +92,7 @@ def read_map(file: Path, paper: Paper) -> list[Row]:
     where = lines.find_lines(report.text)
     tables = {table.id: table for table in paper.tables}
     read: dict[tuple[str, str], Curves] = {}
-    rows = []
+    rows, used = [], dict[tuple[object, ...], tuple[str, str, int]]()
     for i, own in enumerate(entries):
         place = f"{name_of(file)}:{lines.line_of(where, ('results', i))}"
         problems = FileProblems(file, "")
@@ -108,6 +108,10 @@ def read_map(file: Path, paper: Paper) -> list[Row]:
         known = entry.tool, str(source)
         if known not in read:
             read[known] = _READERS[entry.tool](read_text(source), name_of(source))
+        value_of = (*known, entry.run, entry.key, at, entry.table)
+        first, *trial = used.setdefault(value_of, (place, row.row, row.seed))
+        if trial != [row.row, row.seed]:
+            raise FedreproError(f"{place}: this value is that of another trial; first at {first}")
         points = _choose(read[known], entry.run, entry.key, place)
         moved = [(round + entry.offset, value) for round, value in points]
         rows.append(replace(row, value=_value_at(moved, at, place), round=str(at)))
@@ -184,7 +188,8 @@ def _mlflow(text: str, name: str) -> Curves:
     for place, line in body:
         fields = dict(zip(header, line, strict=True))
         points = curves.setdefault(fields[run], {}).setdefault(fields["key"], [])
-        value = "nan" if fields.get("is_nan", "").lower() in ("1", "true", "t") else fields["value"]
+        is_number = fields.get("is_nan", "").lower() in ("", "0", "0.0", "false", "f")
+        value = fields["value"] if is_number else "nan"
         points.append((whole_number(fields["step"], place, "step"), value))
     return curves
 

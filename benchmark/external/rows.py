@@ -39,7 +39,8 @@ class Row:
     """One result: of which cell and seed, and where it stands.
 
     place: file and line, for errors. row, column: parts of a label joined by `|`. unit: `fraction`
-    or `%` where it is not the table's own. metric, round: what the value is said to be.
+    or `%` where it is not the table's own. metric, round: what the value is said to be. profile: of
+    ours under which it was made, `(edited)` after it where files were edited since.
     """
 
     place: str
@@ -51,6 +52,7 @@ class Row:
     metric: str | None = None
     unit: str | None = None
     round: str | None = None
+    profile: str = ""
 
 
 def read_rows(file: Path, paper: str | None = None) -> list[Row]:
@@ -90,7 +92,10 @@ def from_records(
             more = {name: _text(record.get(name)) or None for name in OPTIONAL}
             row, column = joined(record["row"]), joined(record["column"])
             seed = whole_number(record["seed"], place)
-            rows.append(Row(place, _text(record["table"]), row, column, seed, value, **more))
+            edited = _text(record.get("edited_files")) not in ("", "0")
+            profile = _text(record.get("profile")) + (" (edited)" if edited else "")
+            table = _text(record["table"])
+            rows.append(Row(place, table, row, column, seed, value, **more, profile=profile))
     return rows
 
 
@@ -139,7 +144,8 @@ def csv_lines(text: str, name: str) -> tuple[list[str], Iterator[tuple[str, list
     _, header = next(read, ("", []))
     if not any(header):
         raise FedreproError(f"{name}: holds nothing; its first line must name the columns")
-    twice = next((one for one in header if header.count(one) > 1), None)
+    lower = [one.lower() for one in header]
+    twice = next((one for one in header if lower.count(one.lower()) > 1), None)
     if twice is not None:
         raise FedreproError(f"{name}:1: column '{shown(twice)}' is there twice")
     return header, ((place, line) for place, line in read if any(line))

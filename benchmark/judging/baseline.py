@@ -43,11 +43,14 @@ class RecordedCell:
 
     Attributes:
         trials: by seed in order, None where one is missing.
+        published, margin: that it is held against; nothing in older baselines.
     """
 
     trials: tuple[float | None, ...]
     verdict: str
     run: str | None
+    published: str = ""
+    margin: float | None = None
 
     @property
     def by_seed(self) -> dict[int, float]:
@@ -71,6 +74,7 @@ class Recorded:
         series: of its trials; None in older baselines, which do not say.
         versions: of what computed the numbers; none in older baselines.
         failed: trials that failed, a sentence each, which were recorded on purpose.
+        stated: the expressions of claims by place; none in older baselines.
     """
 
     paper: str
@@ -88,6 +92,7 @@ class Recorded:
     retention: dict[str, float] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     failed: tuple[str, ...] = ()
+    stated: dict[str, str] = field(default_factory=dict)
 
 
 def recorded(report: Report) -> Recorded:
@@ -194,6 +199,8 @@ def _recorded(report: Mapping[str, Any]) -> Recorded:
                 "trials": cell["trials"],
                 "verdict": cell["verdict"]["word"],
                 "run": cell["run"],
+                "published": cell["published"],
+                "margin": cell.get("margin"),
             }
             for table in report["tables"]
             for cell in table["cells"]
@@ -211,6 +218,11 @@ def _recorded(report: Mapping[str, Any]) -> Recorded:
         },
         "sources": {run["key"]: run["source"] for run in report["runs"]},
         "versions": made["versions"],
+        "stated": {
+            f"{table['id']}: {claim['id']}": claim["holds"]
+            for table in report["tables"]
+            for claim in table["claims"]
+        },
         "failed": [
             f"{run['description']}, {error}" for run in report["runs"] for error in run["errors"]
         ],

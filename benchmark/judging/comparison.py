@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from ..errors import FedreproError
-from ..metrics import outside
+from ..metrics import metric, outside
 from ..results import Report
 from .baseline import Recorded, RecordedCell, recorded
 from .tolerance import mean_tolerance, means_by_trial, spread_changed
@@ -41,7 +41,9 @@ class Movement:
         files: edited in between, of the code behind the cell.
     """
 
-    what: Literal["value", "verdict", "claim", "table", "trials", "spread", "method", "failure"]
+    what: Literal[
+        "value", "verdict", "claim", "table", "trials", "spread", "method", "failure", "spec"
+    ]
     where: str
     before: str
     after: str
@@ -68,6 +70,7 @@ class BaselineCheck:
         places: every cell, table and claim of the baseline that was compared, as in
             `Movement.where`.
         failed: trials that failed here and not in the baseline, a sentence each.
+        blind: cells whose mean may fall to the end of its metric within its tolerance.
         inexact: why numbers were compared by tolerance although equal ones were asked for.
     """
 
@@ -76,6 +79,7 @@ class BaselineCheck:
     movements: tuple[Movement, ...]
     failed: tuple[str, ...]
     inexact: str = ""
+    blind: tuple[str, ...] = ()
 
     @property
     def regressions(self) -> tuple[Movement, ...]:
@@ -107,7 +111,7 @@ def compare(
     Raises:
         FedreproError: if the sides have no table in common: that would compare nothing.
     """
-    both = _tables(before) & _tables(after)
+    both = tables_of(before) & tables_of(after)
     if not both:
         raise FedreproError("the two sides share no table of one paper and profile")
     shared = both if tables is None else tables
@@ -122,6 +126,7 @@ def compare(
         edited = [file for file, now in code.items() if now not in before.sources.get(file, ())]
         files = tuple(sorted(edited)) if before.sources else ()
         found += (replace(one, files=files) for one in _moved(place, old, new, compared))
+    found += _restated(before, after, shared)
     found += _of_methods(before, after, places, groups or {})
     found += _reworded("table", before.tables, after.tables, shared)
     return found + _reworded("claim", before.claims, after.claims, shared)
@@ -151,7 +156,7 @@ def check(baseline: Recorded, report: Report, *, exact: bool = False) -> Baselin
     moved = compare(
         baseline,
         now,
-        _tables(baseline) | _tables(now),
+        tables_of(baseline) | tables_of(now),
         source={run.key: run.source for run in report.runs},
         groups=groups_of(report),
     )
@@ -174,6 +179,7 @@ def check(baseline: Recorded, report: Report, *, exact: bool = False) -> Baselin
         tuple(moved),
         tuple(one for one in now.failed if one not in baseline.failed),
         inexact,
+        blind_cells(baseline, report),
     )
 
 
@@ -186,6 +192,34 @@ def groups_of(report: Report) -> dict[str, str]:
         for cell in table.cells
         if (method := methods.get(cell.run or ""))
     }
+
+
+def blind_cells(baseline: Recorded, report: Report) -> tuple[str, ...]:
+    """The cells whose recorded trials spread so much that no fall of their mean is a regression.
+
+    Raises `FedreproError` if all are: such a gate measures nothing.
+    """
+    compared = len({cell.trials for cell in baseline.cells.values() if cell.by_seed})
+    found, trained = [], 0
+    for table in report.tables:
+        for cell in table.cells:
+            place = f"{table.id}: {'|'.join(cell.row)} @ {'|'.join(cell.column)}"
+            old = baseline.cells[place].found if place in baseline.cells else []
+            known = metric(cell.metric)
+            if not old or known is None:
+                continue
+            trained += 1
+            low, high = known.bounds(cell.unit)
+            mean, allowed = float(np.mean(old)), mean_tolerance(old, len(old), compared)
+            worst = mean + allowed >= high if known.lower_is_better else mean - allowed <= low
+            if worst and allowed > 0:
+                found.append(place)
+    if trained and len(found) == trained:
+        raise FedreproError(
+            "no cell can regress: the recorded trials spread so much that any fall is within the "
+            "tolerance; record more trials, or more rounds"
+        )
+    return tuple(found)
 
 
 def _check_bounds(baseline: Recorded, report: Report) -> None:
@@ -215,7 +249,8 @@ def _table(place: str) -> str:
     return place.partition(": ")[0]
 
 
-def _tables(side: Recorded) -> set[str]:
+def tables_of(side: Recorded) -> set[str]:
+    """The ids of the tables that a side shows."""
     return set(map(_table, (*side.cells, *side.claims)))
 
 
@@ -245,6 +280,18 @@ def _moved(
     if spread_changed(x, y, compared):
         was, now = (f"{np.std(side, ddof=1):.3g}" for side in (x, y))
         yield Movement("spread", place, was, now, regression=True)
+
+
+def _restated(before: Recorded, after: Recorded, shared: Collection[str]) -> Iterator[Movement]:
+    """Cells that are held against something else, and claims that say something else."""
+    for place in before.cells.keys() & after.cells.keys():
+        old, new = before.cells[place], after.cells[place]
+        was, now = (f"{one.published} (margin {one.margin})" for one in (old, new))
+        if old.published and was != now and _table(place) in shared:
+            yield Movement("spec", place, was, now, regression=True)
+    for place in before.stated.keys() & after.stated.keys():
+        if before.stated[place] != after.stated[place] and _table(place) in shared:
+            yield Movement("spec", place, before.stated[place], after.stated[place], None, True)
 
 
 def _of_methods(

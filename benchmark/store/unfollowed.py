@@ -10,7 +10,10 @@ from pathlib import Path
 from ..config import RunConfig
 from .fingerprint import declared_reads, source_of
 
-_ANYWHERE = {"__import__", "eval", "exec", "environ", "getenv", "import_module"}
+_ANYWHERE = {
+    "__import__", "environ", "eval", "exec", "getenv", "import_module", "perf_counter", "time_ns",
+    "urandom",
+}  # fmt: skip
 _OF_FILES = {"open", "read_bytes", "read_csv", "read_text", "loadtxt", "fromfile"}
 _LOADERS = {"json", "np", "numpy", "pickle", "toml", "tomllib", "torch", "yaml"}
 
@@ -35,6 +38,10 @@ def _of(name: str) -> Iterator[str]:
     tree = ast.parse(file.read_bytes())
     names = _ANYWHERE if declared_reads(tree) else _ANYWHERE | _OF_FILES
     for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                if alias.name in names:
+                    yield _told(name, node.lineno, alias.name)
         used = node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
         is_loader = (
             isinstance(node, ast.Attribute)
@@ -43,8 +50,11 @@ def _of(name: str) -> Iterator[str]:
             and not declared_reads(tree)
         )
         if isinstance(node, ast.Name | ast.Attribute) and (used in names or is_loader):
-            yield (
-                f"{name}:{node.lineno}: what {ast.unparse(node)} finds is no part of the "
-                "fingerprint: after a change of it stored trials still count (declare files by "
-                "reads = [...])"
-            )
+            yield _told(name, node.lineno, ast.unparse(node))
+
+
+def _told(name: str, line: int, what: str) -> str:
+    return (
+        f"{name}:{line}: what {what} finds is no part of the fingerprint: after a change of it "
+        "stored trials still count (declare files by reads = [...])"
+    )

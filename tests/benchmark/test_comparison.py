@@ -471,3 +471,31 @@ def test_what_is_no_report_is_one_line(tmp_path, capsys, text, named):
     assert named in error
     assert len(error.splitlines()) == 1
     assert len(error) < 500
+
+
+def test_cells_and_claims_that_state_something_else_are_regressions():
+    old = baseline.recorded(report())
+    now = report()
+    table = now.tables[0]
+    cells = tuple(replace(cell, published="10.0") for cell in table.cells)
+    claims = tuple(replace(one, holds="h turned round") for one in table.claims)
+    now = replace(now, tables=(replace(table, cells=cells, claims=claims),))
+    found = comparison.check(old, now).regressions
+    assert [(one.what, one.where) for one in found] == [("spec", "3: A @ x"), ("spec", "3: c")]
+    unstated = replace(
+        old,
+        cells={place: replace(one, published="") for place, one in old.cells.items()},
+        stated={},
+    )
+    assert comparison.check(unstated, now).passed
+
+
+def test_a_gate_in_which_no_fall_can_regress_is_refused():
+    wide = [10.0, 60.0, 35.0, 80.0, 20.0]
+    with pytest.raises(FedreproError, match="no cell can regress"):
+        moved(report(wide), old=report(wide))
+    both = report(rows=("A", "B"))
+    cells = list(both.tables[0].cells)
+    cells[1] = replace(cells[1], trials=tuple(wide))
+    both = replace(both, tables=(replace(both.tables[0], cells=tuple(cells)),))
+    assert comparison.check(baseline.recorded(both), both).blind == ("3: B @ x",)

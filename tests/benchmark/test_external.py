@@ -185,16 +185,16 @@ def test_fractions_are_percent_where_that_is_said_and_refused_where_it_is_not(
 ) -> None:
     row = Row("a:2", "11", "CP-CFL|SimCLR", MEAN, 0, 0.761, unit="fraction")
     assert by_place(judged(cpcfl, [row]))["CP-CFL|SimCLR", MEAN].mean == pytest.approx(76.1)
-    with pytest.raises(FedreproError, match="in percent, and all values"):
-        judged(cpcfl, [Row("a:2", "11", "CP-CFL|SimCLR", MEAN, 0, 0.761)])
-    with pytest.raises(FedreproError, match=r"b:3: .* all values given for FedAvg"):
-        judged(
-            cpcfl,
-            [
-                Row("a:2", "11", "CP-CFL|SimCLR", MEAN, 0, 76.1),
-                Row("b:3", "11", "FedAvg|None", MEAN, 0, 0.41),
-            ],
-        )
+    for value in (0.761, 0.7):
+        with pytest.raises(FedreproError, match=r"a:2: .*, and 0\.7.* looks like a fraction"):
+            judged(cpcfl, [Row("a:2", "11", "CP-CFL|SimCLR", MEAN, 0, value)])
+
+
+def test_trials_of_a_shorter_profile_are_not_the_published_protocol(cpcfl: Paper) -> None:
+    row = Row("a:2", "11", "CP-CFL|SimCLR", MEAN, 0, 76.1, profile="smoke")
+    with pytest.raises(FedreproError, match="trials of profile smoke, not of the published"):
+        judged(cpcfl, [row])
+    assert judged(cpcfl, [row], "scaled").tables
 
 
 @pytest.mark.parametrize(

@@ -114,6 +114,11 @@ def test_a_map_takes_the_value_of_its_run_key_and_round(
         ('tool = "flower"\nfile = "gone.json"\nkey = "a"\n', OURS, "No such file"),
         (WANDB + 'key = "val/acc"\n', OURS, "name one"),
         (
+            'tool = "wandb"\nfile = "run.csv"\nkey = "val/acc"\nround = 100\n',
+            f"{OURS}\n[[results]]\n{OURS.replace('seed = 0', 'seed = 1')}",
+            "is that of another trial; first at",
+        ),
+        (
             'tool = "wandb"\nfile = "grouped.csv"\nkey = "val/acc"\nrun = "cpcfl-0"\n',
             OURS,
             "groups several runs",

@@ -16,6 +16,7 @@ from fedrepro.benchmark.store import fingerprint
 from fedrepro.benchmark.store.unfollowed import unfollowed
 from fedrepro.cli import main
 from fedrepro.methods import registry
+from fedrepro.methods.federated.supervised.fedavg import FedAvg
 
 MODULE = '''"""Federated averaging that keeps a share of the old model."""
 
@@ -236,3 +237,22 @@ def test_declared_files_are_part_of_the_fingerprint_and_others_are_told(
     forget()
     with pytest.raises(FedreproError, match=r"declares that it reads shares\.json"):
         fingerprint.source_of(config)
+
+
+def test_a_module_that_replaces_a_part_of_fedrepro_is_refused(package: Path, capsys: Said) -> None:
+    write_paper(NAME)
+    patch = "FedAvg.aggregate = lambda self, now, server, upload: dict(server)\n"
+    whole, kept = MODULE + patch, FedAvg.aggregate
+    (package / "kept.py").write_text(whole)
+    forget()
+    try:
+        assert main(["run", "mine", "--profile", "smoke", "--jobs", "0"]) == 2
+    finally:
+        FedAvg.aggregate = kept  # type: ignore[method-assign]
+    assert f"{NAME} replaces aggregate of " in capsys.readouterr().err
+
+
+def test_a_computed_import_is_told(package: Path, tiny_config: Callable[..., RunConfig]) -> None:
+    (package / "shares.py").write_text("from importlib import import_module as im\n" + HELPER)
+    (told,) = unfollowed([tiny_config({"method": NAME})])
+    assert told.startswith("ownpackage/shares.py:1: what import_module finds")

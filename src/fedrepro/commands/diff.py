@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.judging.baseline import Recorded, read_reports, recorded
-from fedrepro.benchmark.judging.comparison import compare
+from fedrepro.benchmark.judging.comparison import compare, tables_of
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.store.files import write_whole
 from fedrepro.commands import _options as options
@@ -60,7 +60,7 @@ def execute(given: argparse.Namespace) -> int:
         raise FedreproError("the two sides share no table of one paper and profile")
     for name in sorted(before.keys() ^ after.keys()):
         complain(f"only one side has {name}: left out")
-    moved = {name: compare(*sides) for name, sides in pairs.items()}
+    moved = {name: compare(a, b, {*tables_of(a), *tables_of(b)}) for name, (a, b) in pairs.items()}
     found = [
         replace(one, where=f"{name} {one.where}")
         for name, movements in moved.items()

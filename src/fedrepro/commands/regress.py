@@ -9,7 +9,7 @@ from time import perf_counter
 
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.judging import baseline as baselines
-from fedrepro.benchmark.judging.comparison import BaselineCheck, check
+from fedrepro.benchmark.judging.comparison import BaselineCheck, blind_cells, check
 from fedrepro.benchmark.judging.scoreboard import Scoreboard
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.results import Report
@@ -124,7 +124,9 @@ def _one(paper: Paper, given: argparse.Namespace) -> tuple[Report, BaselineCheck
         _say(f"{paper.id}: FAILED, {trial}", given)
     if baseline is None:
         _check_failed(report, given.with_failed)
-        baselines.save(path, baselines.recorded(report))
+        recorded = baselines.recorded(report)
+        blind_cells(recorded, report)
+        baselines.save(path, recorded)
         print(f"{paper.id}: baseline recorded in {path}")
         return report, None, 0
     found = check(baseline, report, exact=given.exact)
