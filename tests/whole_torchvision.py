@@ -3,7 +3,6 @@
 torchvision tolerates a `_C` extension that does not load (a CUDA build beside a CPU-only torch) in
 every place but one: it registers fake kernels for `nms` and `qnms` whether or not they exist.
 Data sets, models and transforms need neither. Whoever imports torchvision calls this first.
-Evidence: `tests/benchmark/data/test_torchvision_guard.py`.
 """
 
 import importlib.util

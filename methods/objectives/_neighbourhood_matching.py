@@ -5,7 +5,7 @@ are neighbours (Eq. 8); for each neighbour, the entropy of the probability of be
 to a candidate that is no neighbour (Eqs. 9 and 10) is minimised (Eq. 11).
 Reading: features have length one, so the cosine of Eq. 8 and the product of Eq. 10 are the same
 number. Candidates receive no gradient, being features of the past.
-Evidence: `tests/methods/test_neighbourhood_matching.py` against a literal transcription.
+Evidence: `tests/methods/test_fcl.py` against a literal transcription.
 """
 
 from __future__ import annotations

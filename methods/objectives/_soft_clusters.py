@@ -7,7 +7,7 @@ cluster sizes to a minimised loss, which rewards collapse into one cluster; it i
 et al. do. The exponent of Eq. 8 is -1, which one degree of freedom gives, not the printed -1/2. The
 columns' contrastive loss is NT-Xent (`methods.objectives.simclr`), which keeps the positive pair.
 Unstated: the target distribution is taken over the batch, and no gradient flows through it.
-Evidence: `tests/methods/test_soft_clusters.py` (plain loops and numpy).
+Evidence: `tests/methods/test_clustering_objectives.py` (plain loops and numpy).
 """
 
 from __future__ import annotations

@@ -7,11 +7,6 @@ from torch import Tensor, nn
 
 from fedrepro.methods.nn.layers import (
     BatchNorm,
-    Flatten,
-    Layer,
-    Linear,
-    ReLU,
-    Sequential,
     is_buffer,
 )
 from fedrepro.methods.objectives.base import Learner
@@ -20,33 +15,22 @@ from fedrepro.methods.objectives.simclr import nt_xent
 from fedrepro.methods.objectives.simsiam import negative_similarity
 from fedrepro.methods.registry import find, names
 from fedrepro.methods.state import State, clone, take
+from tests.methods.conftest import small_learner
 from tests.whole_torchvision import ensure_torchvision
 
 ALL = names("objective")
 CONTRASTIVE = ["byol", "simclr", "simsiam"]  # the rows of CP-CFL's Table 1
 PREDICTING = ["byol", "simsiam"]
 OF_TABLE_1 = [*CONTRASTIVE, "supervised"]
-PIXELS, DIM, CLASSES = 3 * 4 * 4, 6, 5
-
-
-def encoder() -> Layer:
-    return Sequential(Flatten(), Linear("encoder.dense", PIXELS, DIM), ReLU())
+DIM, CLASSES = 6, 5
 
 
 def learner(name: str, **options: Any) -> Learner:
-    built: Learner = find("objective", name)(**options).build(encoder(), DIM, CLASSES)
-    return built
-
-
-def double(state: State) -> State:
-    return {name: value.double() for name, value in state.items()}
+    return small_learner(name, **options)[0]
 
 
 def weights(name: str, models: int = 1, seed: int = 0, **options: Any) -> State:
-    one = [
-        learner(name, **options).new(torch.Generator().manual_seed(seed + i)) for i in range(models)
-    ]
-    return double({k: torch.cat([s[k] for s in one]) for k in one[0]})
+    return small_learner(name, models, seed=seed, **options)[1]
 
 
 def views_of(models: int = 1, batch: int = 7, seed: int = 0) -> tuple[list[Tensor], Tensor]:
@@ -235,8 +219,9 @@ def test_stacked_models_have_the_losses_and_gradients_that_they_have_alone(name:
 
 @pytest.mark.parametrize("name", ALL)
 def test_one_stream_gives_every_objective_the_same_encoder(name: str) -> None:
-    expected = encoder().new(torch.Generator().manual_seed(3))
-    state = learner(name).new(torch.Generator().manual_seed(3))
+    bound = learner(name)
+    expected = bound.encoder.new(torch.Generator().manual_seed(3))  # type: ignore[attr-defined]
+    state = bound.new(torch.Generator().manual_seed(3))
     assert all(torch.equal(state[key], value) for key, value in expected.items())
 
 
