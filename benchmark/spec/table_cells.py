@@ -121,9 +121,9 @@ def read_cell(text: str, commas: bool = False, brackets: bool = False) -> Read:
     if shown in DASHES:
         return Read("—", "dash", None if shown else "empty cells taken as dashes")
     how = None
+    if commas and re.search(r"\d\.\d{3}(?!\d)|\.\d*,|,\d*\.", text):
+        return Read(shown, "odd")  # a point between thousands, or before decimals
     if "," in text and re.search(r"\d,\d", text):
-        if commas and "." in text:
-            return Read(shown, "odd")
         how = "commas before decimals" if commas else "commas between thousands"
         text = re.sub(r"(?<=\d),(?=\d)", ".", text) if commas else text
     found, odd = _CELL.fullmatch(text), Read(re.sub(r"([_^])\{([^{}]*)\}", r"\1\2", text), "odd")

@@ -350,7 +350,7 @@ def draft(parsed: Parsed, *, table: str, title: str, metric: str = "accuracy") -
 def _row(row: Row) -> str:
     lines = ["[[rows]]", f"label = {_label(row.label)}"]
     known = {_plain(name): name for name in registry.names("federated")}
-    method = next((known[_plain(part)] for part in row.label if _plain(part) in known), None)
+    method = next((known[_plain(part)] for part in row.label[::-1] if _plain(part) in known), None)
     if any(value.kind in ("words", "odd") for value in row.values):
         lines.append('kind = "descriptive"')
     elif method is None:

@@ -115,6 +115,18 @@ def test_without_pandoc_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch
     assert parse(CSV).rows
 
 
+def test_a_row_is_bound_to_the_method_that_its_own_label_names() -> None:
+    table = "Method,A\nFedAvg,70.0\nIFCA,\nFedProx,72.0\n"
+    _, row = tomllib.loads(draft(parse(table), table="1", title="t"))["rows"]
+    assert (row["label"], row["method"]) == (["IFCA", "FedProx"], "fedprox")
+
+
+def test_a_point_among_decimal_commas_is_not_understood() -> None:
+    rows = parse("Method;A;B\nFedAvg;1.234;75,5\nIFCA;12,345;76,1\n").rows
+    first, second = ([one.kind for one in row.values] for row in rows)
+    assert (first, second) == (["odd", "number"], ["number", "number"])
+
+
 NAMES = st.text(
     st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"], exclude_characters='",;\r\n'),
     min_size=1,
