@@ -22,7 +22,7 @@ def line(claim: ClaimResult) -> str:
         opposite = f", {answer.opposite} opposite" if answer.opposite else ""
         parts.append(f"{answer.shown} of {answer.comparisons} comparisons shown{opposite}")
     if answer.kind != "closeness":
-        parts.append(f"{answer.trials_ahead} of {answer.trials} trials as stated")
+        parts.append(f"all as stated in {answer.trials_ahead} of {answer.trials} trials")
     return " · ".join(parts)
 
 
@@ -42,21 +42,20 @@ def of_table(table: TableResult) -> list[str]:
     parts = [f"differences {span(first.retention)} times the printed"]
     if first.orderings is not None:
         parts.append(f"{first.orderings:.0%} of {first.pairs} printed orderings alike")
-    parts.append(f"relabelling p {layout.p_equals(first.relabelling_p)}")
+    parts.append(f"p if the rows were relabelled at random {layout.p_equals(first.relabelling_p)}")
     if first.without_it is not None:
         parts.append(f"without {first.rests_on}: {span(first.without_it)}")
     if first.reliability < 0.9:
-        parts.append(f"a perfect repetition would have {layout.number(first.reliability)}")
+        expected = layout.number(first.reliability)
+        parts.append(f"an exact repetition would have {expected} on average: the print is noisy")
     for lead in table.leads:
-        ahead = f"{lead.ahead} of {lead.trials} trials"
-        parts.append(
-            f"{lead.own} against the best baseline: {span(lead.ours, sign=True)}, {ahead}, "
-            f"printed {layout.number(lead.printed, sign=True)}"
-        )
+        ours = f"{span(lead.ours, sign=True)}, ahead in {lead.ahead} of {lead.trials} trials"
+        printed = layout.number(lead.printed, sign=True)
+        parts.append(f"{lead.own} against the baselines printed best: {ours}, printed {printed}")
         if lead.baselines_ahead:
-            parts.append(f"ahead of it here: {', '.join(lead.baselines_ahead)}")
+            parts.append(f"shown ahead of it: {', '.join(lead.baselines_ahead)}")
     for group in first.joined:
-        parts.append(f"{len(group)} printed columns are one here: {', '.join(group)}")
+        parts.append(f"one run here stands for {len(group)} printed columns: {', '.join(group)}")
     for other in table.answers[1:]:
         parts.append(f"{other.metric}: {other.word}, {span(other.retention)} times")
     return parts

@@ -38,7 +38,10 @@ def answer(
     """
     printed = [one for one in table.cells if is_compared(one)]
     if not printed:
-        return Answered("NOT COMPARED", "It prints no numbers that trials could be held against.")
+        why = "It prints no numbers that trials could be held against."
+        if any(one.kind == "analytic" for one in table.cells):
+            why = "Its numbers are calculated, not trained: its cells have their own words."
+        return Answered("NOT COMPARED", why)
     if not any(is_compared(one.cell) for one in cells):
         whys = dict.fromkeys(lacking[key_of(one)] for one in printed if key_of(one) in lacking)
         return Answered("NOT RUN", next(iter(whys), "Nothing of it was selected."))
@@ -57,7 +60,7 @@ def answer(
     if incomplete:
         word, reason = "OPEN", incomplete
     elif any(one.ours.lies_below(0.0) for one in leads):
-        reason += " The own method is shown behind the best baseline."
+        reason += " The own method is shown behind the baselines printed best."
     return Answered(word, reason, tuple(one for one, _ in found), leads)
 
 

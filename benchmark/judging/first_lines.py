@@ -32,7 +32,7 @@ _SAID: Mapping[ClaimWord, tuple[str, str, str, str]] = {
     ),
     "OPEN": ("whether {} is open", "open", "is open", "are open"),
     "NOT COMPARED": ("“{}” is not compared", "not compared", "is not compared", "are not compared"),
-    "NOT RUN": ("“{}” was not run", "not run", "was not run", "were not run"),
+    "NOT RUN": ("“{}” was not run in full", "not run", "was not run", "were not run"),
 }
 """By word: of a clause in the sentence, before its numbers, of one claim and of several."""
 LARGER = 2.0
@@ -63,9 +63,21 @@ def sentence(name: str, claims: Sequence[ClaimResult], has_others: bool = False)
 
 
 def _clause(claim: ClaimResult) -> str:
-    """What was found of one headline claim; beside what is printed, where that says the same."""
+    """What was found of one headline claim, and whether the published numbers say otherwise."""
+    against = claim.support == "contradicted"
+    return _found(claim) + (", although the published numbers contradict it" if against else "")
+
+
+def _found(claim: ClaimResult) -> str:
     answer, clause = claim.answer, claim.headline
     said = _SAID[answer.word][0].format(clause)
+    of = f"of {answer.comparisons} comparisons"
+    if answer.kind == "counted":
+        return f"{said}, by calculation"
+    if answer.word == "SAME DIRECTION" and answer.behind:
+        return f"{clause} on average, but not in {answer.behind} {of}"
+    if answer.word == "OPEN" and answer.opposite:
+        return f"{said}, and {answer.opposite} {of} are shown opposite"
     if answer.word == "HOLDS" and answer.ratio is not None:
         return (
             f"{said}, by more than published"
@@ -84,11 +96,17 @@ def evidence(tables: Sequence[TableResult]) -> Iterator[str]:
     for table in tables:
         for claim in table.claims:
             if claim.headline:
-                yield f"{claim.headline} (table {table.id}): {_answered(claim)}"
+                yield f"{claim.headline} ({_place(table)}): {_answered(claim)}"
     for table in tables:
         for lead in table.leads if any(one.headline for one in table.claims) else ():
             said = _led(lead, table.unit == "%")
-            yield f"table {table.id}, {lead.own} against the best baseline: {said}"
+            where = f", mean of {lead.columns} columns" if lead.columns > 1 else ""
+            yield f"{_place(table)}, {lead.own} against the baselines printed best{where}: {said}"
+
+
+def _place(table: TableResult) -> str:
+    """`table 3`, `figure 4`."""
+    return table.id.replace("-", " ") if table.id.startswith("figure") else f"table {table.id}"
 
 
 def totals(
@@ -107,14 +125,16 @@ def totals(
     words = Counter(one.word for one in tables)
     shown = [f"{words[word]} {word.lower()}" for word in ("PASS", "FAIL", "OPEN")]
     shown += [f"{words[w]} {w.lower()}" for w in ("NOT COMPARED", "NOT RUN") if words[w]]
-    yield f"tables: {', '.join(shown)}"
+    figures = " and figures" if any(one.id.startswith("figure") for one in tables) else ""
+    yield f"tables{figures}: {', '.join(shown)}"
     if pooled is not None:
         without = ""
         if pooled.rests_on is not None and pooled.without_it is not None:
             without = f", {_times(pooled.without_it)} without {bare_label(pooled.rests_on)}"
-        yield f"differences {_times(pooled.retention)} times the printed{without}"
+        retained = _times(pooled.retention)
+        yield f"all tables together: differences {retained} times the printed{without}"
     elif any(one.answers for one in tables):
-        yield "differences of all tables together: fewer than two trials are common to all"
+        yield "all tables together: fewer than two trials are common to all"
     claims = [claim.answer for table in tables for claim in table.claims]
     said = Counter(one.word for one in claims)
     counted = sum(one.word == "HOLDS" and one.kind == "counted" for one in claims)
@@ -124,12 +144,12 @@ def totals(
         if (n := said[word]) or word == "HOLDS"
     ]
     if counted:
-        parts[0] += f" ({counted} of them counted)"
+        parts[0] += f" ({counted} of them calculated)"
     noun = "claim" if len(claims) == 1 else "claims"
     yield f"of {len(claims)} {noun} {', '.join(parts)}"
     if contradictions is not None:
         noun = "contradiction" if contradictions == 1 else "contradictions"
-        yield f"audit: {contradictions} {noun} among printed numbers"
+        yield f"audit: {contradictions} {noun} among the paper's own numbers"
 
 
 def _answered(claim: ClaimResult) -> str:
@@ -143,6 +163,8 @@ def _answered(claim: ClaimResult) -> str:
     if answer.printed is not None:
         printed = f"printed {_number(answer.printed, points)}"
     trials = f"{answer.trials_ahead} of {answer.trials} trials"
+    if answer.comparisons > 1:
+        trials = f"all {answer.comparisons} comparisons in {trials}"
     return f"{word}, {interval(answer.ours, points)}, {trials} ({printed})"
 
 
@@ -152,11 +174,13 @@ def _led(lead: Lead, points: bool) -> str:
     if lead.ours.lies_above(0) or lead.ours.lies_below(0):
         word = "ahead" if lead.ours.mean > 0 else "behind"
     printed = _number(lead.printed, points)
-    said = f"{word}, {ours}, {lead.ahead} of {lead.trials} trials (printed {printed})"
+    said = f"{word}, {ours}, ahead in {lead.ahead} of {lead.trials} trials (printed {printed})"
     if word == "open" and lead.shown_in_80 is not None:
-        said += f"; {lead.trials} trials show {_size(lead.shown_in_80, points)}"
+        said += (
+            f"; a lead of {_size(lead.shown_in_80, points)} would be seen in four of five such runs"
+        )
     if lead.baselines_ahead:
-        said += f"; ahead here: {', '.join(lead.baselines_ahead)}"
+        said += f"; shown ahead of it: {', '.join(lead.baselines_ahead)}"
     return said
 
 

@@ -110,9 +110,9 @@ def run_on(plan: Plan, cells: Sequence[PlannedCell]) -> str:
     )
     trials = {len(plan.seeds(one.config)) for one, _ in runs if one.config is not None}
     most = max(trials, default=0)
-    counted = f"{most} trials" if len(trials) == 1 else f"up to {most} trials"
+    upto, noun = "up to " if len(trials) > 1 else "", "trial" if most == 1 else "trials"
     paper = f" (paper: {there})" if there and there != here else ""
-    return f"{here}, {counted}{paper}"
+    return f"{here}, {upto}{most} {noun}{paper}"
 
 
 def _federated(config: RunConfig | None) -> RunConfig | None:

@@ -76,7 +76,7 @@ def test_every_table_has_a_badge_with_its_scope_and_what_it_was_run_on(report: R
 def test_the_first_screen_lists_every_table_with_its_word_and_retention(report: Report) -> None:
     strip = html.render([report]).partition('aria-label="Tables">')[2].partition("</ul>")[0]
     shown = re.findall(r'<a class="([\w-]+)" href="(#[\w-]+)"[^>]*>([^<]*)<b>(.*?)</a>', strip)
-    assert shown == [("pass", "#toy-table-3", "3 ", "PASS</b> 1.20")]
+    assert shown == [("pass", "#toy-table-3", "3 ", "PASS</b> ×1.20")]
     others = html.render([report]).partition('<p class="others">')[2].partition("</p>")[0]
     assert others.startswith("<b>NOT RUN</b>")
     assert re.findall(r'href="(#[\w-]+)"[^>]*>([^<]*)</a>', others) == [("#toy-figure-4", "fig. 4")]
@@ -100,7 +100,7 @@ def test_a_claim_stands_in_the_list_and_leads_to_its_evidence(page: str, word: C
     body = page[page.index(tag(page, id)) :].partition("</details>")[0]
     assert layout.CLAIMS[word] in body
     assert f"because of {word.lower()}" in body
-    assert ("1 of 2 trials as stated" in body) == (word != "NOT RUN")
+    assert ("all as stated in 1 of 2 trials" in body) == (word != "NOT RUN")
 
 
 def test_a_table_on_a_terminal_tells_the_evidence_of_its_claims(worded: Report) -> None:
