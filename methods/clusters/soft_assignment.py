@@ -3,7 +3,7 @@
 A cluster head (`cluster_head.*`) reads the encoder's output, as in contrastive clustering. Centres
 (`centres.mu`, models x clusters x width) lie where the method trained them: in the predictor's
 output if there is a predictor, else in the projector's (fedrlc, Eqs. 9 and 19).
-Evidence: `tests/methods/test_soft_assignment.py`.
+Evidence: `tests/methods/test_clustering_objectives.py`.
 """
 
 from __future__ import annotations
