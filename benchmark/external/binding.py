@@ -17,6 +17,7 @@ from ..spec import limits
 from ..spec.fields import Label
 from ..spec.model import Cell, Paper, Profile, Table
 from ..spec.problems import suggestion
+from ..spec.settings import get
 from .rows import Row, shown
 
 PROFILE = "external"
@@ -157,8 +158,10 @@ def _check(row: Row, cell: Cell, protocol: ProtocolScale) -> None:
         raise FedreproError(
             f"{row.place}: {cell.label} shows {cell.metric}, not '{shown(row.metric or '')}'"
         )
-    at = str(cell.read)
-    if protocol == "full" and row.round not in (None, at):
+    at, last = str(cell.read), get(cell.experiment, "training.rounds")
+    is_last = at == "final" and row.round == str(last)
+    if protocol == "full" and row.round not in (None, at) and not is_last:
+        at = f"{at} ({last})" if at == "final" and last else at
         raise FedreproError(
             f"{row.place}: {cell.label} is read at round {at}, not {shown(row.round or '')}; "
             "that is not the published protocol"

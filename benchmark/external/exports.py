@@ -114,7 +114,9 @@ def read_map(file: Path, paper: Paper) -> list[Row]:
             raise FedreproError(f"{place}: this value is that of another trial; first at {first}")
         points = _choose(read[known], entry.run, entry.key, place)
         moved = [(round + entry.offset, value) for round, value in points]
-        rows.append(replace(row, value=_value_at(moved, at, place), round=str(at)))
+        value = _value_at(moved, at, place)
+        taken = max(round for round, _ in moved) if at == "final" else at
+        rows.append(replace(row, value=value, round=str(taken)))
     return rows
 
 

@@ -289,6 +289,10 @@ def _restated(before: Recorded, after: Recorded, shared: Collection[str]) -> Ite
         was, now = (f"{one.published} (margin {one.margin})" for one in (old, new))
         if old.published and was != now and _table(place) in shared:
             yield Movement("spec", place, was, now, regression=True)
+        if old.run and new.run and old.run != new.run and _table(place) in shared:
+            yield Movement(
+                "spec", place, f"run {old.run[:12]}", f"run {new.run[:12]}, with other settings"
+            )
     for place in before.stated.keys() & after.stated.keys():
         if before.stated[place] != after.stated[place] and _table(place) in shared:
             yield Movement("spec", place, before.stated[place], after.stated[place], None, True)

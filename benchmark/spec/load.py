@@ -11,7 +11,7 @@ from . import names, rules, toml_file
 from .expand import expand
 from .folders import PAPER_FILE, Folders, as_folders, paper_folders
 from .model import Paper, Table
-from .problems import FileProblems, InvalidSpecError, Model, Problem, suggestion, validate
+from .problems import FileProblems, InvalidSpecError, Model, Problem, shown, suggestion, validate
 
 
 def paper_ids(root: Folders = None) -> tuple[str, ...]:
@@ -115,6 +115,10 @@ def _files(id: str, root: Folders) -> tuple[_File[Paper], list[_File[Table]]]:
         places = ", ".join(map(str, as_folders(root)))
         raise SpecError(f"no paper '{id}' in {places}{suggestion(id, known)}")
     files = sorted(file for file in known[id].glob("*.toml") if file.name != PAPER_FILE)
+    for file in sorted(known[id].rglob("*")):
+        is_spec = ".toml" in file.name.lower() and not file.name.endswith("~")
+        if is_spec and file.name[0] != "." and file.name != PAPER_FILE and file not in files:
+            raise SpecError(f"{shown(file)} is not read: tables are NAME.toml beside {PAPER_FILE}")
     return _read(known[id] / PAPER_FILE, Paper), [_read(file, Table) for file in files]
 
 

@@ -499,3 +499,13 @@ def test_a_gate_in_which_no_fall_can_regress_is_refused():
     cells[1] = replace(cells[1], trials=tuple(wide))
     both = replace(both, tables=(replace(both.tables[0], cells=tuple(cells)),))
     assert comparison.check(baseline.recorded(both), both).blind == ("3: B @ x",)
+
+
+def test_a_cell_that_shows_another_run_is_told():
+    now = report()
+    cells = tuple(replace(cell, run="other") for cell in now.tables[0].cells)
+    (found,) = moved(replace(now, tables=(replace(now.tables[0], cells=cells),)), old=report())
+    assert (found.sentence, found.regression) == (
+        "3: A @ x: spec run run -> run other, with other settings",
+        False,
+    )

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.external.binding import bind_rows, external_plan
 from fedrepro.benchmark.external.exports import read_files, read_map
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import Paper
@@ -157,3 +158,20 @@ def test_an_export_that_is_none_is_one_line(
     with pytest.raises(FedreproError) as error:
         read_map(file, cpcfl)
     assert len(str(error.value).splitlines()) == 1
+
+
+def test_a_curve_that_stops_early_is_not_the_published_protocol(tmp_path: Path) -> None:
+    calibre = load_paper("calibre")
+    plan = external_plan(calibre, ["1"])
+    for last, fits in ((200, True), (30, False)):
+        (tmp_path / "run.csv").write_text(RUN.replace("100,", f"{last},"), "utf-8")
+        entry = 'table = "1"\nrow = "no L_n|no L_p"\ncolumn = "Calibre (SimCLR)|mean"\nseed = 0\n'
+        text = f'tool = "wandb"\nkey = "val/acc"\nunit = "fraction"\n[[results]]\n{entry}'
+        (tmp_path / "map.toml").write_text(text + 'file = "run.csv"\n', "utf-8")
+        rows = read_files([tmp_path / "map.toml"], calibre)
+        assert bind_rows(rows, plan, "scaled").values
+        if fits:
+            assert bind_rows(rows, plan, "full").values
+            continue
+        with pytest.raises(FedreproError, match=r"is read at round final \(200\), not 30"):
+            bind_rows(rows, plan, "full")

@@ -335,3 +335,15 @@ def test_no_wrong_shape_anywhere_is_more_than_a_complaint() -> None:
                 validate(model, data, report)  # type: ignore[type-var, arg-type]
                 checked(data, report)
                 assert all("\n" not in str(problem) for problem in report.problems)
+
+
+@pytest.mark.parametrize("name", ["2.TOML", "2.toml.txt", "more/2.toml"])
+def test_a_file_that_looks_like_a_table_and_is_not_read_is_an_error(
+    tmp_path: Path, name: str
+) -> None:
+    folder = write_made_up(tmp_path, PAPER, TABLE)
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text("not TOML", "utf-8")
+    (folder / ".1.toml.swp").write_text("of an editor", "utf-8")
+    with pytest.raises(SpecError, match=rf"{name} is not read: tables are NAME\.toml"):
+        load_paper("made-up", tmp_path)
