@@ -182,7 +182,7 @@ def _check(row: Row, cell: Cell, protocol: ProtocolScale) -> None:
             f"{row.place}: {cell.label} is in percent, and {row.value:g} looks like a fraction; "
             "give percent, or say 'fraction' (or '%') in a column unit"
         )
-    if protocol == "full" and row.profile not in ("", "paper"):
+    if protocol == "full" and row.profile not in ("", "paper", PROFILE):
         raise FedreproError(
             f"{row.place}: these are trials of profile {shown(row.profile)}, not of the published "
             "protocol"

@@ -19,7 +19,7 @@ from tests.benchmark.audit.small_paper import cell, paper
 def grid() -> Any:
     return paper(
         *(
-            cell(f"{i}{j}", row=row, column=column, unit="")
+            cell(f"{i}{j}", row=row, column=column, unit="", metric="bits")
             for i, row in enumerate(["A|x", "A|y", "B|x"], 1)
             for j, column in enumerate(["one", "two"], 1)
         )
@@ -100,7 +100,7 @@ def left_side(text: str, made: Paper) -> Node:
 
 @pytest.mark.parametrize("side", SIDES)
 def test_a_form_is_its_side_at_all_values(side: str) -> None:
-    cells = [cell("1.0", row=row, unit="") for row in "ABC"]
+    cells = [cell("1.0", row=row, unit="", metric="bits") for row in "ABC"]
     form = form_of(left_side(side, paper(*cells)))
     assert form is not None
     for values in itertools.product(GRID, repeat=2):
@@ -111,5 +111,11 @@ def test_a_form_is_its_side_at_all_values(side: str) -> None:
 
 @pytest.mark.parametrize("side", ["'A' * 'B'", "'A' / 'B'", "1 / 'A'", "max('A', 'B')"])
 def test_what_is_not_linear_has_no_form(side: str) -> None:
-    cells = [cell("1.0", row=row, unit="") for row in "ABC"]
+    cells = [cell("1.0", row=row, unit="", metric="bits") for row in "ABC"]
     assert form_of(left_side(side, paper(*cells))) is None
+
+
+def test_a_relation_that_cannot_fail_is_refused() -> None:
+    made = paper(cell("2.0"), relations=[Relation("r", "s", "'{row}' = '{row}'")])
+    with pytest.raises(SpecError, match=r"relation 'r \(A\)': .* cannot fail: both sides"):
+        list(relations.check(made))
