@@ -125,7 +125,10 @@ def compare(
         code = (source or {}).get("" if new is None else new.run or "", {})
         edited = [file for file, now in code.items() if now not in before.sources.get(file, ())]
         files = tuple(sorted(edited)) if before.sources else ()
-        found += (replace(one, files=files) for one in _moved(place, old, new, compared))
+        moves = _moved(place, old, new, compared)
+        if old is not None and new is not None and _is_part(old, before):
+            moves = (one for one in moves if one.what != "value")
+        found += (replace(one, files=files) for one in moves)
     found += _restated(before, after, shared)
     found += _of_methods(before, after, places, groups or {})
     found += _reworded("table", before.tables, after.tables, shared)
@@ -252,6 +255,18 @@ def _table(place: str) -> str:
 def tables_of(side: Recorded) -> set[str]:
     """The ids of the tables that a side shows."""
     return set(map(_table, (*side.cells, *side.claims)))
+
+
+def _is_part(cell: RecordedCell, side: Recorded) -> bool:
+    """Whether a cell shows single trials of a run that another cell shows with all of them.
+
+    Its values are compared there, where they have a spread.
+    """
+    own = cell.by_seed.items()
+    return 0 < len(own) < 3 and any(
+        one.run == cell.run and len(one.found) > 2 and own <= one.by_seed.items()
+        for one in side.cells.values()
+    )
 
 
 def _moved(

@@ -509,3 +509,18 @@ def test_a_cell_that_shows_another_run_is_told():
         "3: A @ x: spec run run -> run other, with other settings",
         False,
     )
+
+
+def test_a_single_trial_is_compared_where_all_trials_of_its_run_stand():
+    def with_part(trials):
+        base = report(trials, rows=("A", "B"))
+        cells = list(base.tables[0].cells)
+        cells[1] = replace(cells[1], trials=(None, trials[1], None, None, None))
+        return replace(base, tables=(replace(base.tables[0], cells=tuple(cells)),))
+
+    near = [v + 0.1 for v in OLD]
+    assert [one.where for one in moved(with_part(near), old=with_part(OLD))] == ["3: A @ x"]
+    far = [v - 9 for v in OLD]
+    assert {one.where for one in moved(with_part(far), old=with_part(OLD))} == {"3: A @ x"}
+    lone = report([None, 70.0, None, None, None])
+    assert moved(report([None, 70.1, None, None, None]), old=lone)[0].regression
