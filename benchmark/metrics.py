@@ -76,6 +76,12 @@ def outside(value: float, name: str | None, unit: str | None) -> str | None:
     return f"{value:g}{written} is no {name}, which is {ends}{written}"
 
 
+def looks_like_fraction(value: float, name: str | None, unit: str | None) -> bool:
+    """Whether a value of a share in percent may have been meant as a fraction."""
+    known = metric(name)
+    return unit == "%" and known is not None and known.high == 1 and 0 < value <= 1
+
+
 def within_bounds(
     interval: tuple[float, float] | None, name: str | None, unit: str | None
 ) -> tuple[float, float] | None:

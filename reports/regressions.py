@@ -30,11 +30,7 @@ def lines(one: BaselineCheck, paint: Callable[[str], str]) -> Iterator[str]:
     for moved in sorted(one.movements, key=lambda moved: moved.regression):
         word = paint("REGRESSED") if moved.regression else "moved    "
         yield f"{word} {paper} {moved.sentence}"
-    if one.blind:
-        blind = f"{len(one.blind)} of the cells, first {one.blind[0]}"
-        yield f"{paper}: no fall of the mean can regress in {blind}: the recorded trials spread"
-    if one.inexact:
-        yield f"{paper}: numbers are held to tolerances, not to be equal: {one.inexact}"
+    yield from (f"{paper}: {limit}" for limit in _limits(one))
     if edits := _edits(one):
         yield f"{paper}: edited since the baseline, and behind how many of these: {edits}"
     regressed = len(one.regressions)
@@ -103,6 +99,7 @@ def markdown(found: Sequence[BaselineCheck]) -> str:
         where = f" on {then.on}" if then.on else ""
         listed = [f"- **FAILED** {escape(trial)}" for trial in one.failed]
         listed += [f"- **REGRESSED** {escape(moved.sentence)}" for moved in one.regressions]
+        listed += [f"- {escape(limit)}" for limit in _limits(one)]
         if edits := _edits(one):
             listed.append(
                 f"- Edited since the baseline, and behind how many movements: {escape(edits)}"
@@ -130,6 +127,15 @@ def badge(found: Sequence[BaselineCheck]) -> str:
         "isError": not right,
     }
     return json.dumps(plain) + "\n"
+
+
+def _limits(one: BaselineCheck) -> Iterator[str]:
+    """What the comparison could not see."""
+    if one.blind:
+        blind = f"{len(one.blind)} of the cells, first {one.blind[0]}"
+        yield f"no fall of the mean can regress in {blind}: the recorded trials spread"
+    if one.inexact:
+        yield f"numbers are held to tolerances, not to be equal: {one.inexact}"
 
 
 def _edits(one: BaselineCheck) -> str:

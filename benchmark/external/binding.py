@@ -10,7 +10,7 @@ from functools import cached_property
 
 from ..claims.nodes import CellKey, key_of
 from ..errors import FedreproError
-from ..metrics import metric, outside
+from ..metrics import looks_like_fraction, outside
 from ..planning.plan import Plan, PlannedCell, make_plan
 from ..results import ProtocolScale
 from ..spec import limits
@@ -176,8 +176,8 @@ def _check(row: Row, cell: Cell, protocol: ProtocolScale) -> None:
     if problem is not None:
         raise FedreproError(f"{row.place}: {cell.label}: {problem}")
     printed = cell.printed.value
-    is_small = row.unit is None and 0 < row.value <= 1 and (printed is None or printed > 1)
-    if is_small and cell.unit == "%" and (scale := metric(cell.metric)) and scale.high == 1:
+    is_unsaid = row.unit is None and (printed is None or printed > 1)
+    if is_unsaid and looks_like_fraction(row.value, cell.metric, cell.unit):
         raise FedreproError(
             f"{row.place}: {cell.label} is in percent, and {row.value:g} looks like a fraction; "
             "give percent, or say 'fraction' (or '%') in a column unit"

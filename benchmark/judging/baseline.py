@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, field, replace
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -94,10 +94,30 @@ class Recorded:
     failed: tuple[str, ...] = ()
     stated: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def table_ids(self) -> set[str]:
+        """Of the tables that have cells or claims."""
+        return {place.partition(": ")[0] for place in (*self.cells, *self.claims)}
+
+    @property
+    def trained(self) -> dict[str, RecordedCell]:
+        """By place, the cells that have trials."""
+        return {place: cell for place, cell in self.cells.items() if cell.by_seed}
+
+    @property
+    def compared(self) -> int:
+        """How many different cells have trials; cells that show the same ones count once."""
+        return len({cell.trials for cell in self.trained.values()})
+
 
 def recorded(report: Report) -> Recorded:
     """A judged report as a baseline keeps it."""
     return _recorded(as_plain(report))
+
+
+def place_of(table: str, row: Sequence[str], column: Sequence[str]) -> str:
+    """How a cell is named: `3: CP-CFL|SimCLR @ T = 25`."""
+    return f"{table}: {'|'.join(row)} @ {'|'.join(column)}"
 
 
 def path_for(root: Path, paper: str, profile: str, on: str | None) -> Path:
@@ -113,7 +133,7 @@ def save(path: Path, baseline: Recorded) -> None:
 
     Raises `FedreproError` if nothing was trained or the file cannot be written.
     """
-    if not any(cell.by_seed for cell in baseline.cells.values()):
+    if not baseline.trained:
         raise FedreproError("a baseline needs trained cells; this report has none")
     plain = asdict(baseline) | {"schema": SCHEMA}
     try:
@@ -195,7 +215,7 @@ def _recorded(report: Mapping[str, Any]) -> Recorded:
         "commit": made["commit"],
         "device": made["device"],
         "cells": {
-            f"{table['id']}: {'|'.join(cell['row'])} @ {'|'.join(cell['column'])}": {
+            place_of(table["id"], cell["row"], cell["column"]): {
                 "trials": cell["trials"],
                 "verdict": cell["verdict"]["word"],
                 "run": cell["run"],

@@ -7,7 +7,7 @@ one lacks (a cell, a trial, a claim, a table) is a regression, and so is a worse
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -15,8 +15,8 @@ import numpy as np
 
 from ..errors import FedreproError
 from ..metrics import metric, outside
-from ..results import Report
-from .baseline import Recorded, RecordedCell, recorded
+from ..results import CellResult, Report
+from .baseline import Recorded, RecordedCell, place_of, recorded
 from .tolerance import mean_tolerance, means_by_trial, spread_changed
 
 Sources = Mapping[str, Mapping[str, str]]
@@ -94,7 +94,6 @@ class BaselineCheck:
 def compare(
     before: Recorded,
     after: Recorded,
-    tables: Collection[str] | None = None,
     *,
     source: Sources | None = None,
     groups: Mapping[str, str] | None = None,
@@ -102,7 +101,6 @@ def compare(
     """What moved; an empty list says that nothing did.
 
     Args:
-        tables: their ids; None for those that both sides have.
         source: by run key of the later side, the SHA-256 of each file of its code; if given,
             movements name the files that were edited in between.
         groups: by cell, its method and metric; if given, the means over all cells of a group are
@@ -111,28 +109,22 @@ def compare(
     Raises:
         FedreproError: if the sides have no table in common: that would compare nothing.
     """
-    both = tables_of(before) & tables_of(after)
-    if not both:
+    if not before.table_ids & after.table_ids:
         raise FedreproError("the two sides share no table of one paper and profile")
-    shared = both if tables is None else tables
-    places = [
-        place for place in dict.fromkeys((*before.cells, *after.cells)) if _table(place) in shared
-    ]
-    compared = len({cell.trials for cell in before.cells.values() if cell.by_seed})
     found: list[Movement] = []
-    for place in places:
+    for place in dict.fromkeys((*before.cells, *after.cells)):
         old, new = before.cells.get(place), after.cells.get(place)
         code = (source or {}).get("" if new is None else new.run or "", {})
         edited = [file for file, now in code.items() if now not in before.sources.get(file, ())]
         files = tuple(sorted(edited)) if before.sources else ()
-        moves = _moved(place, old, new, compared)
+        moves = _moved(place, old, new, before.compared)
         if old is not None and new is not None and _is_part(old, before):
             moves = (one for one in moves if one.what != "value")
         found += (replace(one, files=files) for one in moves)
-    found += _restated(before, after, shared)
-    found += _of_methods(before, after, places, groups or {})
-    found += _reworded("table", before.tables, after.tables, shared)
-    return found + _reworded("claim", before.claims, after.claims, shared)
+    found += _restated(before, after)
+    found += _of_methods(before, after, groups or {})
+    found += _reworded("table", before.tables, after.tables)
+    return found + _reworded("claim", before.claims, after.claims)
 
 
 def check(baseline: Recorded, report: Report, *, exact: bool = False) -> BaselineCheck:
@@ -153,13 +145,12 @@ def check(baseline: Recorded, report: Report, *, exact: bool = False) -> Baselin
         if then != here and (name, then) != ("series", None):
             raise FedreproError(f"the baseline's {name} is {then}, this report's is {here}")
     now = recorded(report)
-    if not any(cell.by_seed and place in now.cells for place, cell in baseline.cells.items()):
+    if not baseline.trained.keys() & now.cells.keys():
         raise FedreproError("the baseline shares no trained cell with this report")
     _check_bounds(baseline, report)
     moved = compare(
         baseline,
         now,
-        tables_of(baseline) | tables_of(now),
         source={run.key: run.source for run in report.runs},
         groups=groups_of(report),
     )
@@ -171,9 +162,7 @@ def check(baseline: Recorded, report: Report, *, exact: bool = False) -> Baselin
         ]
     mended = [one for one in baseline.failed if one not in now.failed]
     moved += [Movement("failure", one, "failed", "not as recorded") for one in mended]
-    trained = {
-        place for one in (baseline, now) for place, cell in one.cells.items() if cell.by_seed
-    }
+    trained = baseline.trained.keys() | now.trained.keys()
     cells = (place for place in baseline.cells if place in trained)
     methods = (one.where for one in moved if one.what == "method")
     return BaselineCheck(
@@ -190,11 +179,16 @@ def groups_of(report: Report) -> dict[str, str]:
     """By trained cell of a report, its method and metric: `fedavg, accuracy`."""
     methods = {run.key: run.config.get("method") for run in report.runs}
     return {
-        f"{table.id}: {'|'.join(cell.row)} @ {'|'.join(cell.column)}": f"{method}, {cell.metric}"
-        for table in report.tables
-        for cell in table.cells
+        place: f"{method}, {cell.metric}"
+        for place, cell in _cells(report)
         if (method := methods.get(cell.run or ""))
     }
+
+
+def _cells(report: Report) -> Iterator[tuple[str, CellResult]]:
+    for table in report.tables:
+        for cell in table.cells:
+            yield place_of(table.id, cell.row, cell.column), cell
 
 
 def blind_cells(baseline: Recorded, report: Report) -> tuple[str, ...]:
@@ -202,22 +196,20 @@ def blind_cells(baseline: Recorded, report: Report) -> tuple[str, ...]:
 
     Raises `FedreproError` if all are: such a gate measures nothing.
     """
-    compared = len({cell.trials for cell in baseline.cells.values() if cell.by_seed})
-    found, trained = [], 0
-    for table in report.tables:
-        for cell in table.cells:
-            place = f"{table.id}: {'|'.join(cell.row)} @ {'|'.join(cell.column)}"
-            old = baseline.cells[place].found if place in baseline.cells else []
-            known = metric(cell.metric)
-            if not old or known is None:
-                continue
-            trained += 1
-            low, high = known.bounds(cell.unit)
-            mean, allowed = float(np.mean(old)), mean_tolerance(old, len(old), compared)
-            worst = mean + allowed >= high if known.lower_is_better else mean - allowed <= low
-            if worst and allowed > 0:
-                found.append(place)
-    if trained and len(found) == trained:
+    compared, trained = baseline.compared, baseline.trained
+    found, known_cells = [], 0
+    for place, cell in _cells(report):
+        known = metric(cell.metric)
+        if place not in trained or known is None:
+            continue
+        known_cells += 1
+        old = trained[place].found
+        low, high = known.bounds(cell.unit)
+        mean, allowed = float(np.mean(old)), mean_tolerance(old, len(old), compared)
+        worst = mean + allowed >= high if known.lower_is_better else mean - allowed <= low
+        if worst and allowed > 0:
+            found.append(place)
+    if known_cells and len(found) == known_cells:
         raise FedreproError(
             "no cell can regress: the recorded trials spread so much that any fall is within the "
             "tolerance; record more trials, or more rounds"
@@ -226,12 +218,10 @@ def blind_cells(baseline: Recorded, report: Report) -> tuple[str, ...]:
 
 
 def _check_bounds(baseline: Recorded, report: Report) -> None:
-    for table in report.tables:
-        for cell in table.cells:
-            place = f"{table.id}: {'|'.join(cell.row)} @ {'|'.join(cell.column)}"
-            for value in baseline.cells[place].found if place in baseline.cells else ():
-                if (problem := outside(value, cell.metric, cell.unit)) is not None:
-                    raise FedreproError(f"the baseline is damaged: {place}: {problem}")
+    for place, cell in _cells(report):
+        for value in baseline.cells[place].found if place in baseline.cells else ():
+            if (problem := outside(value, cell.metric, cell.unit)) is not None:
+                raise FedreproError(f"the baseline is damaged: {place}: {problem}")
 
 
 def _why_inexact(baseline: Recorded, now: Recorded) -> str:
@@ -246,15 +236,6 @@ def _why_inexact(baseline: Recorded, now: Recorded) -> str:
         if name != "fedrepro" and baseline.versions.get(name) != now.versions.get(name)
     ]
     return "; ".join(differ)
-
-
-def _table(place: str) -> str:
-    return place.partition(": ")[0]
-
-
-def tables_of(side: Recorded) -> set[str]:
-    """The ids of the tables that a side shows."""
-    return set(map(_table, (*side.cells, *side.claims)))
 
 
 def _is_part(cell: RecordedCell, side: Recorded) -> bool:
@@ -297,31 +278,32 @@ def _moved(
         yield Movement("spread", place, was, now, regression=True)
 
 
-def _restated(before: Recorded, after: Recorded, shared: Collection[str]) -> Iterator[Movement]:
+def _restated(before: Recorded, after: Recorded) -> Iterator[Movement]:
     """Cells that are held against something else, and claims that say something else."""
     for place in before.cells.keys() & after.cells.keys():
         old, new = before.cells[place], after.cells[place]
         was, now = (f"{one.published} (margin {one.margin})" for one in (old, new))
-        if old.published and was != now and _table(place) in shared:
+        if old.published and was != now:
             yield Movement("spec", place, was, now, regression=True)
-        if old.run and new.run and old.run != new.run and _table(place) in shared:
+        if old.run and new.run and old.run != new.run:
             yield Movement(
                 "spec", place, f"run {old.run[:12]}", f"run {new.run[:12]}, with other settings"
             )
     for place in before.stated.keys() & after.stated.keys():
-        if before.stated[place] != after.stated[place] and _table(place) in shared:
+        if before.stated[place] != after.stated[place]:
             yield Movement("spec", place, before.stated[place], after.stated[place], None, True)
 
 
-def _of_methods(
-    before: Recorded, after: Recorded, places: Collection[str], groups: Mapping[str, str]
-) -> Iterator[Movement]:
-    """Methods whose mean over all their cells left its tolerance."""
+def _of_methods(before: Recorded, after: Recorded, groups: Mapping[str, str]) -> Iterator[Movement]:
+    """Methods whose mean over all their cells left its tolerance.
+
+    Cells of single trials are left out: few seeds would be those of all cells of a method.
+    """
     cells: dict[str, dict[tuple[float | None, ...], str]] = {}
-    for place in places:
-        old, new = before.cells.get(place), after.cells.get(place)
-        if old is not None and new is not None and (name := groups.get(place)):
-            cells.setdefault(name, {}).setdefault(old.trials, place)
+    there = after.trained
+    for place, old in before.trained.items():
+        if place in there and place in groups and not _is_part(old, before):
+            cells.setdefault(groups[place], {}).setdefault(old.trials, place)
     for name, distinct in cells.items():
         old_means, new_means = (
             means_by_trial([side.cells[place].by_seed for place in distinct.values()])
@@ -340,13 +322,11 @@ def _reworded(
     what: Literal["claim", "table"],
     before: Mapping[str, str],
     after: Mapping[str, str],
-    shared: Collection[str],
 ) -> list[Movement]:
-    """What has another word in the tables `shared`; nothing where older rules left no words."""
+    """What has another word; nothing where older rules left no words."""
     sides = {
         place: (before.get(place, ABSENT), after.get(place, ABSENT))
         for place in dict.fromkeys((*before, *after) if before else ())
-        if _table(place) in shared
     }
     return [
         Movement(what, place, a, b, regression=_is_worse(a, b))

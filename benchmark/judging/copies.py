@@ -51,7 +51,7 @@ def find_copies(cells: Iterable[tuple[PlannedCell, Mapping[int, float]]]) -> Cop
     for planned, values in cells:
         cell, known = planned.cell, metric(planned.cell.metric)
         ends = set() if known is None else set(known.bounds(cell.unit))
-        if cell.kind == "empirical" and not ends & set(values.values()):
+        if values and cell.kind == "empirical" and not ends & set(values.values()):
             run = cell.row if planned.config is None else planned.config.key
             runs.setdefault(run, values)
     return Copies(copied_seeds(list(runs.values())), len(runs))
@@ -64,12 +64,13 @@ def copied_seeds(runs: Sequence[Mapping[int, float]]) -> dict[int, int]:
     """
     seeds = sorted({seed for run in runs for seed in run})
     first: dict[tuple[float | None, ...], int] = {}
-    copies: dict[int, int] = {}
+    copies, agreeing = dict[int, int](), len(runs)
     for seed in seeds:
         values = tuple(run.get(seed) for run in runs)
         if first.setdefault(values, seed) != seed:
             copies[seed] = first[values]
+            agreeing = min(agreeing, sum(value is not None for value in values))
     pairs = len(seeds) * (len(seeds) - 1) / 2
-    by_chance = pairs * float(_RESULTS) ** -len(runs)
-    shown = len(runs) > 1 and poisson.sf(len(copies) - 1, by_chance) < _LEVEL
+    by_chance = pairs * float(_RESULTS) ** -agreeing
+    shown = agreeing > 1 and poisson.sf(len(copies) - 1, by_chance) < _LEVEL
     return copies if copies and shown else {}

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from ..metrics import metric, outside
+from ..metrics import looks_like_fraction, metric, outside
 from .fields import read_printed
 from .lines import KeyPath
 from .printed import Printed
@@ -38,7 +38,7 @@ def check_values(data: Toml, rows: Placed, columns: Placed, report: FileProblems
         if known is None or known.low is None or known.high is None:
             continue
         low, high = known.bounds(one.unit)
-        is_fraction = one.unit == "%" and known.high == 1 and 0 < one.value <= 1
+        is_fraction = looks_like_fraction(one.value, one.metric, one.unit)
         if is_fraction and largest[one.column] > 1 and not one.says_unit:
             report.add(
                 one.path,

@@ -51,10 +51,10 @@ def source_of(config: RunConfig) -> Source:
 def _hashes(modules: frozenset[str]) -> Source:
     """Cached, since most runs name the same modules."""
     others = {one.partition(".")[0] for one in modules if not one.startswith(_ROOT)}
-    return closure(modules, {**package_folders(), **{one: _place(one) for one in others}})
+    return closure(modules, {**package_folders(), **{one: package_place(one) for one in others}})
 
 
-def _place(package: str) -> Path:
+def package_place(package: str) -> Path:
     """Where a package of another project lies; of a module alone, its file without the suffix."""
     spec = find_spec(package)
     if spec is None:  # it was found a moment ago, by its name in a run
@@ -129,7 +129,7 @@ def declared_reads(tree: ast.Module) -> list[str]:
 @cache
 def package_folders() -> Mapping[str, Path]:
     """Where the followed packages lie."""
-    return {package: _place(_ROOT + package) for package in ("benchmark", "methods")}
+    return {package: package_place(_ROOT + package) for package in ("benchmark", "methods")}
 
 
 _module_of = cache(registry.module_of)  # listing folders for every run takes seconds

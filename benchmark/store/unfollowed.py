@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from importlib.util import find_spec
-from pathlib import Path
 
 from ..config import RunConfig
-from .fingerprint import declared_reads, source_of
+from .fingerprint import declared_reads, package_place, source_of
 
 _ANYWHERE = {
     "__import__", "environ", "eval", "exec", "getenv", "import_module", "perf_counter", "time_ns",
@@ -30,13 +28,10 @@ def unfollowed(runs: Iterable[RunConfig]) -> list[str]:
 
 
 def _of(name: str) -> Iterator[str]:
-    spec = find_spec(name.partition("/")[0].removesuffix(".py"))
-    if spec is None or spec.origin is None:
-        return
-    file = Path(spec.origin)
-    file = file if "/" not in name else file.parent / name.partition("/")[2]
-    tree = ast.parse(file.read_bytes())
-    names = _ANYWHERE if declared_reads(tree) else _ANYWHERE | _OF_FILES
+    package, _, inner = name.removesuffix(".py").partition("/")
+    tree = ast.parse((package_place(package) / inner).with_suffix(".py").read_bytes())
+    declares = bool(declared_reads(tree))
+    names = _ANYWHERE if declares else _ANYWHERE | _OF_FILES
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             for alias in node.names:
@@ -47,7 +42,7 @@ def _of(name: str) -> Iterator[str]:
             isinstance(node, ast.Attribute)
             and node.attr in ("load", "loads")
             and ast.unparse(node.value) in _LOADERS
-            and not declared_reads(tree)
+            and not declares
         )
         if isinstance(node, ast.Name | ast.Attribute) and (used in names or is_loader):
             yield _told(name, node.lineno, ast.unparse(node))

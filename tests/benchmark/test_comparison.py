@@ -524,3 +524,18 @@ def test_a_single_trial_is_compared_where_all_trials_of_its_run_stand():
     assert {one.where for one in moved(with_part(far), old=with_part(OLD))} == {"3: A @ x"}
     lone = report([None, 70.0, None, None, None])
     assert moved(report([None, 70.1, None, None, None]), old=lone)[0].regression
+
+
+def test_cells_of_single_trials_keep_no_method_from_being_compared():
+    def with_single(shift):
+        made = of_method(shift)
+        cells = list(made.tables[0].cells)
+        for k, seed in enumerate((0, 1, 2)):
+            one = cells[k]
+            alone = tuple(value if i == seed else None for i, value in enumerate(one.trials))
+            cells.append(replace(one, row=(f"single {k}",), trials=alone))
+        cells.append(replace(cells[0], row=("not run",), trials=(None,) * 5))
+        return replace(made, tables=(replace(made.tables[0], cells=tuple(cells)),))
+
+    found = moved(with_single(-1.2), old=with_single(0.0))
+    assert [one.where for one in found if one.what == "method"] == ["methods: fedavg, accuracy"]

@@ -61,3 +61,9 @@ def test_copied_trials_reproduce_nothing_and_are_named(trials):
     assert all("copies are counted once" in one.verdict.reason for one in judged)
     assert table.word == "OPEN"
     assert not {one.word for one in table.claims} & {"HOLDS", "OPPOSITE", "ABSENT"}
+
+
+def test_runs_without_values_are_no_evidence_of_copies():
+    alone = {0: 76.1, 1: 76.1, 2: 75.0}
+    assert copied_seeds([alone, *({} for _ in range(9))]) == {}
+    assert copied_seeds([alone, *(dict(alone) for _ in range(9))]) == {1: 0}

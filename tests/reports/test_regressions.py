@@ -87,6 +87,13 @@ def test_markdown_says_what_regressed_and_escapes_it() -> None:
     assert "Edited since the baseline, and behind how many movements: methods/a.py (1)" in told
 
 
+def test_lines_and_markdown_say_what_the_comparison_could_not_see() -> None:
+    limited = replace(SOUND, inexact="torch was 1 and is 2", blind=(OTHER,))
+    for said in (regressions.markdown([limited]), "\n".join(regressions.lines(limited, str))):
+        assert "torch was 1 and is 2" in said
+        assert "1 of the cells, first 3: B" in said
+
+
 def step(name: str) -> str:
     """The shell lines of one step of the workflow that other repositories call."""
     text = (ROOT / ".github/workflows/regress-papers.yml").read_text("utf-8")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.judging.baseline import Recorded, read_reports, recorded
-from fedrepro.benchmark.judging.comparison import compare, tables_of
+from fedrepro.benchmark.judging.comparison import compare
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.store.files import write_whole
 from fedrepro.commands import _options as options
@@ -60,7 +60,7 @@ def execute(given: argparse.Namespace) -> int:
         raise FedreproError("the two sides share no table of one paper and profile")
     for name in sorted(before.keys() ^ after.keys()):
         complain(f"only one side has {name}: left out")
-    moved = {name: compare(a, b, {*tables_of(a), *tables_of(b)}) for name, (a, b) in pairs.items()}
+    moved = {name: compare(*sides) for name, sides in pairs.items()}
     found = [
         replace(one, where=f"{name} {one.where}")
         for name, movements in moved.items()
@@ -71,7 +71,7 @@ def execute(given: argparse.Namespace) -> int:
         from fedrepro.reports import side_by_side
 
         write_whole(given.html, side_by_side.render(pairs, moved).encode("utf-8", "replace"))
-    trained = sum(len(_trained(a) & _trained(b)) for a, b in pairs.values())
+    trained = sum(len(a.trained.keys() & b.trained.keys()) for a, b in pairs.values())
     if given.json:
         print_json([asdict(one) for one in found])
     else:
@@ -85,10 +85,6 @@ def execute(given: argparse.Namespace) -> int:
         return 1 if found else 0
     complain("nothing was compared: no cell has trials on both sides")
     return 3
-
-
-def _trained(side: Recorded) -> set[str]:
-    return {place for place, cell in side.cells.items() if cell.by_seed}
 
 
 def _read(place: Path, given: argparse.Namespace) -> _Reports:
