@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from ...methods import registry
+from ...methods.metrics import headroom
 from ...methods.registry import UnknownNameError
 from ..config import FULL_PRECISION, RunConfig
 from ..errors import SpecError
@@ -27,8 +28,9 @@ from ..spec.model import (
 from ..spec.names import NO_PART, NO_PRETRAINING, NO_PROTOCOL
 from ..spec.settings import PRECISION, get, leaves
 
-MEASUREMENTS = ("relevance",)
-"""Metrics of an encoder that no client trains: protocols that measure the start of a run."""
+MEASUREMENTS = {"relevance": "relevance", **dict.fromkeys(headroom.METRICS, "headroom")}
+"""Metrics of an encoder that no client trains, and the protocols that measure the start of a run.
+"""
 
 COUNTED = ("communication-bits", "client-flops", "client-memory")
 """Formulas whose costs are also counted from rounds that a method makes
@@ -227,14 +229,15 @@ class _Making:
 
     def measurement(self, metric: str) -> RunConfig | None:
         """The measurement of the encoder that is pre-trained centrally, None where none is."""
-        start = self._start()
+        start, name = self._start(), MEASUREMENTS[metric]
         if start is None or start.stage != "pretraining":
             return None
+        data = self._client_data()
         return RunConfig(
             stage="measurement",
-            method=metric,
-            options=self._options("protocol", metric, "evaluation"),
-            data={**self._client_data(), "test_part": None},
+            method=name,
+            options=self._options("protocol", name, "evaluation"),
+            data=data if registry.find("protocol", name).tests else {**data, "test_part": None},
             encoder=start.encoder,
             start=start,
             start_trial=0 if self._is_shared() else None,
