@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 from torch import Tensor
 
@@ -38,12 +38,17 @@ class Stored:
 class DataSet(ABC):
     """A set; its registered name is the name of its module, with hyphens for underscores.
 
-    has_unlabeled: whether it has unlabelled images of its own; otherwise `unlabeled` means the
-    training images without their labels.
+    n_classes: 0 where the set has no labels. has_unlabeled: whether it has unlabelled images of its
+    own; otherwise `unlabeled` means the training images without their labels.
     """
 
-    n_classes: ClassVar[int]
+    n_classes: int
     has_unlabeled: ClassVar[bool] = False
+
+    @classmethod
+    def named(cls, name: str) -> Self:
+        """The set that a registered name means; a family of sets learns it from the name."""
+        return cls()
 
     @property
     def name(self) -> str:

@@ -12,15 +12,15 @@ from torch import Tensor
 
 from ...methods.data.federation import Federation, ImageSet, each_once
 from ...methods.data.partitions.base import Partition
-from ...methods.registry import UnknownNameError, class_in, names_in
+from ...methods.registry import class_in
 from ...methods.seeds import Seeds
+from ..data_names import module_of
 from ..errors import DataError
 from .base import DataSet, Part, Stored, data_folder
 from .fetch import once
 from .images import prepare
 from .selection import SHARES, share, subset
 
-_SETS = "fedrepro.benchmark.data.sets"
 _CHUNK = 2048
 PARTS = ("train", *SHARES, "test", "unlabeled")
 
@@ -41,25 +41,15 @@ class Loaded:
     source: str
 
 
-def names() -> list[str]:
-    """The registered data sets, sorted."""
-    return names_in(_SETS)
-
-
-def module_of(name: str) -> str:
-    """The dotted module of a data set, without importing it.
-
-    Raises `UnknownNameError` if there is none.
-    """
-    if name not in names():
-        raise UnknownNameError("data set", name, names())
-    return f"{_SETS}.{name.replace('-', '_')}"
+def find(name: str) -> DataSet:
+    """The data set of that name, of which nothing is read; `UnknownNameError` if there is none."""
+    found: DataSet = class_in(module_of(name), DataSet).named(name)
+    return found
 
 
 def classes_of(name: str) -> int:
     """How many classes a data set has; nothing is read."""
-    found: int = class_in(module_of(name), DataSet).n_classes
-    return found
+    return find(name).n_classes
 
 
 def load(
@@ -84,7 +74,7 @@ def load(
     Raises `UnknownNameError` for an unknown set and `DataError` for an unknown part and for data
     that are missing, damaged or fewer than `images`.
     """
-    data: DataSet = class_in(module_of(name), DataSet)()
+    data = find(name)
     if part not in PARTS:
         raise DataError(f"{name} has no part '{part}'; parts are {', '.join(PARTS)}")
     folder = data_folder(data_dir)

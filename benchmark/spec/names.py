@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from ...methods import registry
+from .. import data_names
 from . import limits
 from .problems import nearest
 from .settings import SECTIONS, fields_of, get, registered
@@ -50,7 +51,7 @@ def known(what: str) -> frozenset[str]:
     if what == "metric":
         return frozenset(_metrics())
     if what == "data set":
-        return frozenset(registry.names_in("fedrepro.benchmark.data.sets"))
+        return frozenset(data_names.names())
     named = (registry.names(kind) for kind in _KINDS.get(what, (what,)))
     return frozenset(itertools.chain(_NONE.get(what, ()), *named))
 

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from ...methods import registry
+from .. import data_names
 from ..config import RunConfig
 from ..errors import FedreproError
 
@@ -133,6 +134,7 @@ def package_folders() -> Mapping[str, Path]:
 
 
 _module_of = cache(registry.module_of)  # listing folders for every run takes seconds
+_module_of_data = cache(data_names.module_of)
 
 KIND_OF_STAGE = {
     "pretraining": "objective",
@@ -146,7 +148,7 @@ KIND_OF_STAGE = {
 def _modules_of(config: RunConfig) -> Iterator[str]:
     yield "fedrepro.benchmark.training.training"
     yield f"fedrepro.benchmark.training.stages.{config.stage}"
-    yield f"fedrepro.benchmark.data.sets.{config.data['name'].replace('-', '_')}"
+    yield _module_of_data(config.data["name"])
     yield _module_of(KIND_OF_STAGE[config.stage], config.method)
     if config.objective is not None:
         yield _module_of("objective", config.objective["name"])

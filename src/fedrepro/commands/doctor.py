@@ -10,7 +10,6 @@ from fedrepro.benchmark.spec.load import load_papers
 from fedrepro.commands import _options as options
 from fedrepro.commands._judged import store_at
 from fedrepro.commands._terminal import paint, print_json
-from fedrepro.methods.registry import class_in
 
 HELP = "say what is installed, which data are present and intact, which device, what could run"
 EXAMPLE = "fedrepro doctor --data-dir data"
@@ -67,10 +66,9 @@ def _devices() -> dict[str, str]:
 def _data(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
     """Each part of each set: read whole, so that damage shows."""
     from fedrepro.benchmark import data
-    from fedrepro.benchmark.data.base import DataSet
 
     for name in data.names():
-        known: DataSet = class_in(data.module_of(name), DataSet)()
+        known = data.find(name)
         for part in ("train", "test") if known.n_classes else ("unlabeled",):
             try:
                 loaded = data.load(name, part, data_dir=given.data_dir)

@@ -42,9 +42,8 @@ def execute(given: argparse.Namespace) -> int:
 
 def _known(asked: str | None) -> Iterator[dict[str, Any]]:
     """All contributions, and of `asked` those that it is as the path of a module."""
-    from fedrepro.benchmark.data.base import DataSet
-    from fedrepro.benchmark.data.loading import module_of
-    from fedrepro.benchmark.data.loading import names as names_of_sets
+    from fedrepro.benchmark.data import find
+    from fedrepro.benchmark.data import names as names_of_sets
 
     is_module = asked is not None and registry.is_module(asked)
     for kind in registry.kinds():
@@ -52,7 +51,7 @@ def _known(asked: str | None) -> Iterator[dict[str, Any]]:
             if name != asked or not is_module or names.is_of(kind, name):
                 yield _described(kind, name, registry.find(kind, name))
     for name in names_of_sets():
-        yield _described("data set", name, registry.class_in(module_of(name), DataSet))
+        yield _described("data set", name, type(find(name)))
 
 
 def _described(kind: str, name: str, cls: type) -> dict[str, Any]:

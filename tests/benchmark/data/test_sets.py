@@ -10,15 +10,14 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from fedrepro.benchmark.data import load, module_of, names
-from fedrepro.benchmark.data.base import DataSet, ReleasedSet
+from fedrepro.benchmark.data import find, load, names
+from fedrepro.benchmark.data.base import ReleasedSet
 from fedrepro.benchmark.data.formats import CifarSet
 from fedrepro.benchmark.data.sets import fashion_excerpt
 from fedrepro.benchmark.data.sets.cifar10 import Cifar10
 from fedrepro.benchmark.data.sets.cifar100 import Cifar100
 from fedrepro.benchmark.data.sets.stl10 import Stl10
 from fedrepro.benchmark.errors import DataError
-from fedrepro.methods.registry import class_in
 from tests.whole_torchvision import ensure_torchvision
 from tools.excerpt import excerpt
 
@@ -27,7 +26,7 @@ from tools.excerpt import excerpt
 def test_every_set_knows_its_name_and_where_its_files_are(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data = class_in(module_of(name), DataSet)()
+    data = find(name)
     assert data.name == name
     if isinstance(data, ReleasedSet):
         if data.package is not None:  # it may be installed here
@@ -117,6 +116,18 @@ def test_photo_patches_are_squares_of_the_photographs() -> None:
     assert {tuple(map(float, p[:, 0, 0])) for p in patches[:350]} <= squares
     with pytest.raises(DataError, match="no part 'train', only 'unlabeled'"):
         load("photo-patches", "train")
+
+
+def test_noise_has_every_byte_as_often_and_nothing_else() -> None:
+    loaded = load("noise", "unlabeled")
+    assert loaded.portion.images.shape == (6000, 3, 28, 28)
+    assert loaded.portion.labels is None
+    counts = torch.bincount(loaded.portion.images.flatten().to(torch.int64), minlength=256)
+    expected = loaded.portion.images.numel() / 256
+    assert ((counts - expected).abs() < 5 * expected**0.5).all()
+    assert loaded.checksum.startswith("27b66d5be236")
+    with pytest.raises(DataError, match="no part 'train', only 'unlabeled'"):
+        load("noise", "train")
 
 
 @pytest.fixture
