@@ -20,7 +20,7 @@ from ..spec import limits
 from ..spec.fields import Label
 from ..spec.model import Claim, Paper, Relation, Table
 from ..spec.problems import nearest
-from .falsifiable import why_unbreakable
+from .falsifiable import why_never_above, why_unbreakable
 from .grammar import Cells, Chain, Expression, Function, Number, Operation, Step, parse
 from .nodes import Aggregate, Arithmetic, Elementary, Leaf, Node, common_unit, unit_of
 
@@ -29,13 +29,21 @@ def bind(claim: Claim, table: Table, paper: Paper) -> tuple[Elementary, ...]:
     """The elementary comparisons of a claim, all of which must be shown for it to hold.
 
     Raises `SpecError` for text that is no claim, a pattern without a cell, a cell that holds words,
-    units that cannot be compared, a comparison of numbers alone or one that no run could break, and
-    equality in every trial.
+    units that cannot be compared, a comparison of numbers alone or one that no run could break,
+    equality in every trial, and a control that can never be seen.
     """
     found = _bound(claim, table, paper)
     if not all(one.leaves for one in found):
         raise SpecError(f"{table.file}, claim '{claim.id}': a comparison names no cell")
     _refuse_unbreakable(found, f"{table.file}, claim '{claim.id}'")
+    if claim.control is not None:
+        for one in found:
+            if any(leaf.cell.kind != "empirical" for leaf in one.leaves) or one.relation in "=~":
+                why: str | None = "a control is '>' or '<' between trained cells"
+            else:
+                why = why_never_above(one, claim.control.least)
+            if why is not None:
+                raise SpecError(f"{table.file}, claim '{claim.id}': {why}")
     return found
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from fractions import Fraction
 
 from ..metrics import metric
-from .nodes import Arithmetic, CellKey, Elementary, Leaf, Node, leaves
-from .printed import exact, range_over
+from .nodes import Arithmetic, Elementary, Leaf, Node, leaves
+from .printed import Box, exact, range_over
 
 _ENDLESS = Decimal(10**12)
 """Stands for the end of a metric that has none."""
@@ -23,7 +24,7 @@ def why_unbreakable(comparison: Elementary) -> str | None:
         return "both sides name the same cells"
     box = {leaf.key: _possible(leaf) for leaf in comparison.leaves}
     try:
-        low, high = range_over(Arithmetic("-", *map(exact, _sides(comparison))), box)
+        low, high = _differences(comparison, box)
     except ZeroDivisionError:
         return None
     tolerance = comparison.tolerance or 0
@@ -34,6 +35,22 @@ def why_unbreakable(comparison: Elementary) -> str | None:
         "~": max(-low, high) <= tolerance,
     }[comparison.relation]
     return _reason(comparison, box) if always else None
+
+
+def why_never_above(comparison: Elementary, least: float) -> str | None:
+    """Why the difference that a comparison states never exceeds `least`; None where it may."""
+    box = {leaf.key: _possible(leaf) for leaf in comparison.leaves}
+    try:
+        low, high = _differences(comparison, box)
+    except ZeroDivisionError:
+        return None
+    most = high if comparison.relation == ">" else -low
+    return None if most > least else f"no difference can exceed {least:g}; at most {float(most):g}"
+
+
+def _differences(comparison: Elementary, box: Box) -> tuple[Fraction, Fraction]:
+    """The range of left less right over all values that cells can have."""
+    return range_over(Arithmetic("-", *map(exact, _sides(comparison))), box)
 
 
 def _sides(comparison: Elementary) -> tuple[Node, Node]:
@@ -47,7 +64,7 @@ def _possible(leaf: Leaf) -> tuple[Decimal, Decimal]:
     return max(-_ENDLESS, Decimal(low)), min(_ENDLESS, Decimal(high))
 
 
-def _reason(comparison: Elementary, box: dict[CellKey, tuple[Decimal, Decimal]]) -> str:
+def _reason(comparison: Elementary, box: Box) -> str:
     ends = {f"{low:f} to {high:f}" for low, high in box.values() if high < _ENDLESS}
     known = f" (from {', '.join(sorted(ends))})" if ends else ""
     return f"no value that the metric can have{known} breaks it"

@@ -1,15 +1,20 @@
 """Checks loaded specs against the code: names, options, profiles and claims."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from ..claims.bind_cells import bind, instances
+from ..claims.controls import refused
+from ..claims.nodes import CellKey, key_of
+from ..config import RunConfig
 from ..errors import SpecError
 from ..spec import authors, names, settings, toml_file
 from ..spec.lines import KeyPath
 from ..spec.model import AS_PUBLISHED, Cell, Paper, Table
 from ..spec.problems import FileProblems, Problem, in_order
+from .plan import planned_cell
 from .resolve import ENDS, MEASUREMENTS, Resolver, UnresolvedError
 
 
@@ -71,26 +76,47 @@ class _Checker:
 
     def check(self) -> Iterator[Problem]:
         seen = set[tuple[Any, ...]]()  # cells share most of their settings
+        controls = self._controls()
         for table in self.paper.tables:
             report = toml_file.read(table.file)
             for bound in _bound(table):
-                own = settings.key_of(bound.experiment), bound.read, repr(bound.overrides)
+                what = settings.key_of(bound.experiment), bound.read, repr(bound.overrides)
+                own = (*what, tuple(table.profiles) if table.is_control else None)
                 if own not in seen:
                     seen.add(own)
-                    for said in self._said(bound):
+                    for said in self._said(bound, table):
                         report.add(_row(table, bound), said)
             self._claims(table, report)
+            for id, i, said in controls:
+                if id == table.id:
+                    report.add(("claims", i), said)
             yield from in_order(report.problems)
         report = toml_file.read(self.paper.file)
         if seen:
             self._idle_overrides(report)
         yield from in_order(report.problems)
 
-    def _said(self, bound: Cell) -> Iterator[str]:
-        published = _problems(bound, self.published)
+    def _controls(self) -> dict[tuple[str, int, str], None]:
+        """By table and position, the controls that rest on what is judged under some profile."""
+        found: dict[tuple[str, int, str], None] = {}
+        for resolver in self.resolvers.values():
+            paper, runs = self.paper.under(resolver.profile), dict[CellKey, RunConfig]()
+            if any(table.is_control for table in paper.tables):
+                for cell in (cell for table in paper.tables for cell in table.cells):
+                    with suppress(SpecError):  # told where the cell stands
+                        config = planned_cell(cell, resolver).config
+                        runs |= {} if config is None else {key_of(cell): config}
+                wrong = refused(paper, runs)
+                found |= dict.fromkeys((table.id, i, said) for table, i, said in wrong)
+        return found
+
+    def _said(self, bound: Cell, table: Table) -> Iterator[str]:
+        published = [] if table.is_control else _problems(bound, self.published)
         yield from published
         for under, resolver in self.resolvers.items():
-            if published or resolver.overrides(bound):
+            if table not in self.paper.under(resolver.profile).tables:
+                continue
+            if published or table.is_control or resolver.overrides(bound):
                 yield from (under + problem for problem in _problems(bound, resolver))
 
     def _claims(self, table: Table, report: FileProblems) -> None:

@@ -9,6 +9,7 @@ from itertools import takewhile
 from typing import Any, Self
 
 from ..claims.bind_cells import bind, instances
+from ..claims.controls import refused
 from ..claims.nodes import CellKey, key_of
 from ..config import RunConfig, Trial, chain
 from ..errors import SpecError
@@ -78,6 +79,12 @@ class Plan:
         if config in self.shown or None in starts:
             return tuple(range(self.asked.get(config.key, self.trials)))
         return tuple(sorted(trial for trial in starts if trial is not None))
+
+    @cached_property
+    def controls(self) -> tuple[PlannedCell, ...]:
+        """The cells of tables of positive controls."""
+        ids = {table.id for table in self.paper.tables if table.is_control}
+        return tuple(one for one in self.cells if one.cell.table in ids)
 
     @cached_property
     def tables(self) -> frozenset[str]:
@@ -181,6 +188,8 @@ def make_plan(
     tables: ids, None for all.
     rows: labels joined by `|`, each part a name or `*`; None for all.
     on: a data set of the profile's `on`.
+    Controls that the profile runs are part of every plan, whatever is selected.
+
     trials, series: instead of the profile's.
     sets: changes by dotted path.
 
@@ -188,12 +197,13 @@ def make_plan(
     that belongs to another profile of the same runs, and for a claim or relation that names no
     cell: hours of training must not end in that message.
     """
+    chosen = _one_of("profile", profile, paper.profiles, f"paper {paper.id}")
+    paper = paper.under(chosen)
     for table in paper.tables:
         for claim in table.claims:
             bind(claim, table, paper)
         for relation in table.relations:
             tuple(instances(relation, table, paper))
-    chosen = _one_of("profile", profile, paper.profiles, f"paper {paper.id}")
     if on is not None:
         _one_of("data set", on, chosen.on, f"--on under profile {profile}")
     if series is not None:
@@ -205,19 +215,25 @@ def make_plan(
     known = {table.id: table for table in paper.tables}
     selected: Iterable[Table] = paper.tables
     if tables is not None:
-        ids = dict.fromkeys(tables)
+        ids = dict.fromkeys((*(one.id for one in paper.tables if one.is_control), *tables))
         selected = [_one_of("table", id, known, f"paper {paper.id}") for id in ids]
     cells, drawings = (
         tuple(
-            _planned(cell, resolver)
+            planned_cell(cell, resolver)
             for table in selected
             for cell in (table.drawn if are_drawn else table.cells)
-            if rows is None or matches(rows, cell.parts if are_drawn else cell.row)
+            if rows is None
+            or table.is_control
+            or matches(rows, cell.parts if are_drawn else cell.row)
         )
         for are_drawn in (False, True)
     )
-    if rows is not None and not cells and not drawings:
+    controls = {one.id for one in paper.tables if one.is_control}
+    if rows is not None and all(one.cell.table in controls for one in (*cells, *drawings)):
         raise SpecError(f"--rows {rows}: no row of these tables has that label")
+    runs_of = {key_of(one.cell): one.config for one in cells if one.config is not None}
+    for table, _, said in refused(paper, runs_of):
+        raise SpecError(f"{table.file}, {said}")
     # Unique runs, each after the one that it starts from.
     chains = (reversed(tuple(chain(one.config))) for one in (*cells, *drawings))
     runs = tuple(dict.fromkeys(run for before in chains for run in before))
@@ -255,14 +271,15 @@ def _more_trials(paper: Paper, profile: Profile, resolver: Resolver) -> dict[str
         for cell in (*table.cells, *table.drawn):
             run: RunConfig | None = None
             with suppress(SpecError):  # what is selected has been planned already
-                run = _planned(cell, resolver).config
+                run = planned_cell(cell, resolver).config
             while run is not None:
                 found[run.key] = max(found.get(run.key, 0), more.trials)
                 run = run.start if run.start_trial is None else None
     return found
 
 
-def _planned(cell: Cell, resolver: Resolver) -> PlannedCell:
+def planned_cell(cell: Cell, resolver: Resolver) -> PlannedCell:
+    """A cell with its run; raises `SpecError` for settings that are missing or refused."""
     reason = _no_training(cell)
     try:
         if (counted := resolver.counting_run(cell)) is not None:

@@ -77,7 +77,7 @@ class Resolver:
     def __init__(
         self, profile: Profile, on: str | None = None, sets: Mapping[str, Any] | None = None
     ) -> None:
-        self._profile, self._on = profile, on
+        self.profile, self._on = profile, on
         why = "set on the command line"
         self._sets: list[SettingsLayer] = [
             (Origin("set", why), Override(path, why, value)) for path, value in (sets or {}).items()
@@ -87,14 +87,14 @@ class Resolver:
 
     def overrides(self, bound: Cell) -> tuple[Override, ...]:
         """What the profile sets out to change of a cell, in order."""
-        return self._profile.overrides_for(bound, self._on)
+        return self.profile.overrides_for(bound, self._on)
 
     def resolve(self, bound: Cell, metric: str | None) -> Resolved:
         """The run behind a cell, and how it is read.
 
         Raises `UnresolvedError`, a `SpecError`, if settings are missing or refused.
         """
-        reason = self._profile.omitted(bound.experiment)
+        reason = self.profile.omitted(bound.experiment)
         if reason is not None:
             return Resolved(None, reason, bound.read)
         # Every other metric is one more number of the same run.
@@ -107,8 +107,8 @@ class Resolver:
             changed = layered(layers, below)
             self.effective |= changed.effective
             found = _resolved(changed, below.settings, metric)
-            if found.config is not None and self._profile.series:
-                found = replace(found, config=found.config.in_series(self._profile.series))
+            if found.config is not None and self.profile.series:
+                found = replace(found, config=found.config.in_series(self.profile.series))
             self._known[key] = found
         return self._known[key]
 

@@ -4,9 +4,11 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from ..config import chain
 from ..store.store import Store
 from .estimate import TrialTimes
-from .plan import Plan
+from .headroom import data_of, measured
+from .plan import Plan, PlannedCell
 
 
 class Summary:
@@ -16,15 +18,17 @@ class Summary:
     missing: the trials that the store lacks.
     sharing: how many cells read each run.
     reasons: why cells have no run, with how many each.
+    cells: those of the paper, controls left out.
     """
 
     def __init__(self, plan: Plan, store: Store, times: Callable[[], TrialTimes]) -> None:
         trials = plan.trials_to_run()
-        self.plan, self.root, self._times = plan, store.root, times
+        self.plan, self.root, self._store, self._times = plan, store.root, store, times
         self.trials = len(trials)
         self.missing = [(run, seed) for run, seed in trials if store.find(run, seed) is None]
         self.sharing = plan.sharing()
-        reasons = Counter(one.reason for one in plan.cells if one.reason is not None)
+        self.cells = [one for one in plan.cells if one not in plan.controls]
+        reasons = Counter(one.reason for one in self.cells if one.reason is not None)
         self.reasons = dict(reasons.most_common())
         self.estimate = times().of(self.missing) if self.missing else None
 
@@ -32,12 +36,42 @@ class Summary:
     def stored(self) -> int:
         return self.trials - len(self.missing)
 
+    @property
+    def measured(self) -> int:
+        return sum(one.config is not None for one in self.cells)
+
+    @property
+    def controls(self) -> list[str]:
+        """What controls cost, and the headroom that stored trials say; nothing without any."""
+        plan = self.plan
+        if not plan.controls:
+            return []
+        judged = (*self.cells, *plan.drawings)
+        others = {run for one in judged for run in chain(one.config)}
+        own = [run for run in plan.runs if run not in others]
+        data = ", ".join(dict.fromkeys(filter(None, map(data_of, plan.controls))))
+        n = sum(len(table.claims) for table in plan.paper.tables if table.is_control)
+        trials = sum(len(plan.seeds(run)) for run in own)
+        line = (
+            f"{n} {'control' if n == 1 else 'controls'} on {data}: {len(plan.controls)} cells, "
+            f"with {len(own)} runs of their own ({trials} trials)"
+        )
+        room = measured(plan.controls, self._stored)
+        return [line, *(f"pre-training has {one.said}" for one in room.values())]
+
+    def _stored(self, planned: PlannedCell) -> list[float]:
+        run, name = planned.config, planned.cell.metric or ""
+        found = [self._store.find(run, seed) for seed in self.plan.seeds(run)] if run else []
+        scale = 100.0 if planned.cell.unit == "%" else 1.0
+        curves = [one.metrics[name] for one in found if one is not None and name in one.metrics]
+        return [scale * curve.read(planned.read) for curve in curves]
+
     def line(self) -> str:
         """One among those of several papers."""
         plan, left = self.plan, self.estimate
         ahead = "nothing is missing" if left is None else left.said
         return (
-            f"{plan.paper.id}: {len(plan.cells)} cells, {len(plan.runs)} unique runs, "
+            f"{plan.paper.id}: {len(self.cells)} cells, {len(plan.runs)} unique runs, "
             f"{self.trials} trials, {self.stored} of them stored; {ahead}"
         )
 
@@ -49,11 +83,12 @@ class Summary:
             f"{plan.paper.id}, profile {plan.profile.name}"
             + (f" on {plan.on}" if plan.on else "")
             + (f", series {plan.profile.series}" if plan.profile.series else "")
-            + f": {len(plan.cells)} cells, {sum(self.sharing.values())} of them measured",
+            + f": {len(self.cells)} cells, {self.measured} of them measured",
             f"{len(plan.runs)} unique runs ({', '.join(f'{n} {stage}' for stage, n in stages)}); "
             f"{sum(shared)} cells share {len(shared)} of them",
             f"{self.trials} trials, {self.stored} of them in {self.root}",
         ]
+        lines += self.controls
         if plan.drawings:
             lines.insert(1, f"{len(plan.drawings)} runs drawn in figures without printed values")
         if plan.profile.looks:
@@ -73,8 +108,9 @@ class Summary:
             "on": plan.on,
             "series": plan.profile.series,
             "looks": list(plan.profile.looks),
-            "cells": len(plan.cells),
-            "measured": sum(self.sharing.values()),
+            "cells": len(self.cells),
+            "measured": self.measured,
+            "controls": self.controls,
             "without_run": dict(self.reasons),
             "drawn": len(plan.drawings),
             "trials": self.trials,

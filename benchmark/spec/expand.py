@@ -6,6 +6,7 @@ from functools import cache, partial
 from typing import Any
 
 from . import authors
+from .fields import CellKind, TableKind
 from .layers import Layered, layered
 from .model import (
     Cell,
@@ -51,7 +52,7 @@ def _cells(table: Table, defaults: Sequence[Stated]) -> Iterator[Cell]:
     for row in table.row_entries:
         plain = cache(partial(_whole, defaults, row))  # columns that set nothing share it
         for column, published in zip(table.column_entries, row.published or (), strict=False):
-            printed, kind = published.printed, row.kind or column.kind or table.kind
+            printed, kind = published.printed, row.kind or column.kind or kind_of(table.kind)
             whole = None
             if not (printed.is_dash or row.skip or column.skip or kind == "descriptive"):
                 whole = _whole(defaults, row, column) if column.experiment else plain()
@@ -95,6 +96,11 @@ def _whole(defaults: Sequence[Stated], row: TableRow, column: TableColumn | None
     if column is not None:
         layers.insert(-1, (Origin("column"), column.experiment))
     return layered([*authors.layers(merge(*(stated for _, stated in layers))), *layers])
+
+
+def kind_of(table: TableKind) -> CellKind:
+    """The kind of a table's cells, where these have none of their own."""
+    return "empirical" if table == "control" else table
 
 
 def _drawn_runs(table: Table, defaults: Sequence[Stated]) -> Iterator[Cell]:

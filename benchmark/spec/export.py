@@ -21,7 +21,7 @@ def export(papers: Iterable[Paper]) -> list[dict[str, Any]]:
             "cells": [_cell(cell) for cell in table.cells],
         }
         for paper in papers
-        for table in paper.tables
+        for table in paper.printed
     ]
 
 

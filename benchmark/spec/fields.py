@@ -127,6 +127,7 @@ Divisor = Annotated[float, PlainValidator(_read_divisor)]
 Label = Annotated[tuple[str, ...], PlainValidator(_read_label)]
 At = Annotated[int | Literal["final", "best"], PlainValidator(_read_at)]
 CellKind = Literal["empirical", "analytic", "descriptive"]
+TableKind = Literal["empirical", "analytic", "descriptive", "control"]
 PlotName = Literal[
     "curves", "choices", "class-counts", "embedding", "client-embeddings", "scatter", "pictures"
 ]

@@ -6,7 +6,7 @@ result. Numbers stay as printed (`spec.printed`).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
@@ -33,6 +33,7 @@ from .fields import (
     Published,
     Setting,
     Settings,
+    TableKind,
     Text,
     TrialCount,
     Truth,
@@ -114,6 +115,18 @@ class TableProfile(LocalProfile):
 
 
 @dataclass(frozen=True)
+class Control(InFile):
+    """That a comparison's outcome is known from outside of the paper.
+
+    least: what the difference must exceed to count as seen, in the table's unit. source: where it
+    is known from.
+    """
+
+    least: Above0
+    source: Text
+
+
+@dataclass(frozen=True)
 class Claim(InFile):
     """A comparison that the paper's text makes, in our words and as an expression.
 
@@ -121,6 +134,8 @@ class Claim(InFile):
     reading_of: the claim, of the same table, whose sentence this one reads in another way.
     every_trial: whether the text says it of each single trial, not of their mean.
     headline: of a claim of abstract or conclusion, what it says as a clause (`it beats FedAvg`).
+    rests_on: what the data must leave room for: `headroom`, for features that are learned.
+    control: given where this is no claim of the paper but a positive control.
     """
 
     id: Text
@@ -132,6 +147,8 @@ class Claim(InFile):
     reading_of: Text | None = None
     every_trial: Truth = False
     headline: Text | None = None
+    rests_on: Literal["headroom"] | None = None
+    control: Control | None = None
 
 
 @dataclass(frozen=True)
@@ -307,14 +324,24 @@ class Figure(InFile):
     runs: Annotated[tuple[Cell, ...], Filled] = ()
 
 
+def _by_profile(value: Any) -> Any:
+    """A list of profiles, of each of which nothing more is said."""
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return {name: {} for name in value}
+    return value
+
+
 @dataclass(frozen=True)
 class Table(InFile):
-    """One table or figure of a paper. Its file is bound to experiments row by row in `cells`."""
+    """One table or figure of a paper. Its file is bound to experiments row by row in `cells`.
+
+    One of the kind `control` is no table of the paper. It is there under `profiles` alone.
+    """
 
     id: Annotated[Name, Field(alias="table")]
     title: Text
     section: Text
-    kind: CellKind
+    kind: TableKind
     metric: Name | None = None
     unit: str | None = None
     notes: tuple[Text, ...] = ()
@@ -333,7 +360,9 @@ class Table(InFile):
     relations: tuple[Relation, ...] = ()
     unstated: tuple[Unstated, ...] = ()
     figure: Figure | None = None
-    profiles: Mapping[str, TableProfile] = field(default_factory=dict)
+    profiles: Annotated[Mapping[str, TableProfile], BeforeValidator(_by_profile)] = field(
+        default_factory=dict
+    )
     paper: Annotated[str, Filled] = ""
     cells: Annotated[tuple[Cell, ...], Filled] = ()
     file: Annotated[Path, Filled] = Path()
@@ -352,6 +381,11 @@ class Table(InFile):
     def by_place(self) -> Mapping[tuple[Label, Label], Cell]:
         """Its cells by row and column."""
         return {(cell.row, cell.column): cell for cell in self.cells}
+
+    @property
+    def is_control(self) -> bool:
+        """Whether it holds positive controls, and nothing that the paper prints."""
+        return self.kind == "control"
 
     @property
     def drawn(self) -> tuple[Cell, ...]:
@@ -456,6 +490,16 @@ class Paper(InFile):
     file: Annotated[Path, Filled] = Path()
     readings: Annotated[tuple[str, ...], Filled] = ()
     as_taken: Annotated["Paper | None", Filled] = None
+
+    @property
+    def printed(self) -> tuple[Table, ...]:
+        """Its tables and figures, controls left out."""
+        return tuple(one for one in self.tables if not one.is_control)
+
+    def under(self, profile: Profile) -> "Paper":
+        """The paper without the controls that a profile does not run."""
+        kept = (one for one in self.tables if not one.is_control or profile.source in one.profiles)
+        return replace(self, tables=tuple(kept))
 
     def is_baseline(self, row: str) -> bool:
         """Whether a row, as `A|B`, is one of the methods that the paper compares its own with."""

@@ -67,6 +67,7 @@ def check_table(data: Toml, paper: Toml, admitted: frozenset[str], report: FileP
     stated = [*claims, *_items(data, "relations")]
     _check_unique([(path, claim.get("id")) for path, claim in stated], "id", report)
     _check_readings(claims, report)
+    _check_control(data, claims, rules.known, report)
     _check_published(data, rows, columns, report)
     check_values(data, rows, columns, report)
     _check_rounds([_table(one.get("experiment")) for one in (paper, data)], rows, columns, report)
@@ -174,7 +175,7 @@ class _Rules:
             self.report.add(at, said)
 
     def metric(self, data: Toml, at: KeyPath) -> None:
-        if "metric" in data and data.get("kind", "empirical") == "empirical":
+        if "metric" in data and data.get("kind", "empirical") in ("empirical", "control"):
             self.name("metric", data["metric"], (*at, "metric"))
 
     def profiles(self, data: Toml, at: KeyPath) -> None:
@@ -281,6 +282,36 @@ def _check_readings(claims: Placed, report: FileProblems) -> None:
             report.add((*path, "reading_of"), f"no claim '{name}'{suggestion(name, firsts)}")
 
 
+def _check_control(data: Toml, claims: Placed, known: Toml, report: FileProblems) -> None:
+    """A table of the kind `control` has controls and profiles; another one has no control."""
+    profiles, is_control = data.get("profiles"), data.get("kind") == "control"
+    if not is_control:
+        if isinstance(profiles, list):
+            report.add(("profiles",), "a list of profiles stands in tables of the kind 'control'")
+        for path, claim in claims:
+            if "control" in claim:
+                report.add((*path, "control"), "stands in tables of the kind 'control' alone")
+        return
+    if not profiles:
+        report.add((), "a control table needs 'profiles', those under which it is run")
+    named = profiles if isinstance(profiles, (list, dict)) else []
+    for i, name in enumerate(named):
+        path = ("profiles", i if isinstance(profiles, list) else name)
+        like = _table(known.get(name) if isinstance(name, str) else None).get("like")
+        if isinstance(profiles, list) and isinstance(name, str) and name not in known:
+            report.add(path, f"unknown profile '{name}'{suggestion(name, sorted(known))}")
+        elif like is not None and like not in named:
+            report.add(path, f"it runs what '{like}' runs; name that one")
+    if not claims:
+        report.add((), "a control table needs [[claims]]")
+    for path, claim in claims:
+        if "control" not in claim:
+            report.add(path, "needs 'control', with least and source")
+        for key in ("headline", "rests_on", "reading_of", "every_trial"):
+            if key in claim:
+                report.add((*path, key), "is said of claims; a control is none")
+
+
 def _check_published(data: Toml, rows: Placed, columns: Placed, report: FileProblems) -> None:
     """Counts, kinds, spreads and the margin that published values call for."""
     if len(rows) * len(columns) > limits.CELLS or len(columns) > limits.COLUMNS:
@@ -310,6 +341,9 @@ def _check_published(data: Toml, rows: Placed, columns: Placed, report: FileProb
         for i, (printed, (_, column)) in enumerate(zip(values, columns, strict=False)):
             has_spread |= printed is not None and printed.sd is not None
             kind = row.get("kind", column.get("kind", data.get("kind")))
+            if kind == "control" and printed is not None and not printed.is_blank:
+                report.add((*path, "published", i), 'a control table prints nothing: write ""')
+            kind = "empirical" if kind == "control" else kind
             if printed is None or printed.is_dash or kind != "empirical":
                 continue
             if "skip" in row or "skip" in column:

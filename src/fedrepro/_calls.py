@@ -37,9 +37,9 @@ def papers() -> "pd.DataFrame":
             "paper": paper.id,
             "title": paper.title,
             "year": paper.year,
-            "tables": len(paper.tables),
-            "cells": sum(len(table.cells) for table in paper.tables),
-            "claims": sum(len(table.claims) for table in paper.tables),
+            "tables": len(paper.printed),
+            "cells": sum(len(table.cells) for table in paper.printed),
+            "claims": sum(len(table.claims) for table in paper.printed),
             "profiles": ", ".join(paper.profiles),
             "address": paper.address,
         }

@@ -113,7 +113,7 @@ pretraining.method = "simclr" => pretraining.method = "simcrl"
 metric = "accuracy" => metric = "acuracy"
     5: metric: unknown metric 'acuracy'; did you mean 'accuracy'?
 kind = "empirical" => kind = "empiric"
-    4: kind: must be 'empirical', 'analytic' or 'descriptive', not 'empiric'
+    4: kind: must be 'empirical', 'analytic', 'descriptive' or 'control', not 'empiric'
 section = "4.2" => sektion = "4.2"
     1: 'section' is missing
     3: sektion: unknown key; did you mean 'section'?

@@ -30,9 +30,9 @@ def execute(given: argparse.Namespace) -> int:
         papers, problems, unimplemented, declared = (), found.problems, (), ()
     counts = {
         paper.id: {
-            "tables": len(paper.tables),
-            "cells": sum(len(table.cells) for table in paper.tables),
-            "claims": sum(len(table.claims) for table in paper.tables),
+            "tables": len(paper.printed),
+            "cells": sum(len(table.cells) for table in paper.printed),
+            "claims": sum(len(table.claims) for table in paper.printed),
         }
         for paper in papers
     }

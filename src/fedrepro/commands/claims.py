@@ -40,7 +40,7 @@ def execute(given: argparse.Namespace) -> int:
 def _claims(paper: Paper) -> list[dict[str, str]]:
     """The claims of a paper, each with what the printed numbers say of it."""
     found = []
-    for table in paper.tables:
+    for table in paper.printed:
         for claim in table.claims:
             word, reason = support(bind(claim, table, paper))
             facts = {"id": claim.id, "says": claim.says, "holds": claim.holds}

@@ -25,7 +25,8 @@ def execute(given: argparse.Namespace) -> int:
         width = max((len(table.id) for table in paper.tables), default=0)
         for table in paper.tables:
             cells = sum(len(row.published or ()) for row in table.row_entries)
-            counts = f"{cells:>4} cells {len(table.claims):>3} claims"
+            claims = "controls" if table.is_control else "claims"
+            counts = f"{cells:>4} cells {len(table.claims):>3} {claims}"
             place = f"  {table.id:<{width}}  {table.kind:<11}  {counts}  "
             print(folded(f"{place}{table.title}", min(len(place), 20)))
     return 0

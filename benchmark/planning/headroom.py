@@ -1,0 +1,62 @@
+"""Headroom: by how much a probe on pre-trained features beats one on random features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from ..config import chain
+from ..stats.intervals import Interval, t_interval
+from .plan import PlannedCell
+
+METRIC, PIXELS = "headroom", "probe_pixels"
+
+
+@dataclass(frozen=True)
+class Headroom:
+    """What pre-training can be worth on a data set, in the unit of its cell.
+
+    Attributes:
+        data: the clients' data set.
+        pixels: what a probe on raw pixels reaches; None where that was not measured.
+    """
+
+    data: str
+    gain: Interval
+    unit: str | None
+    pixels: float | None = None
+
+    @property
+    def said(self) -> str:
+        """`3.1 [2.0, 4.2] points of headroom on digits`."""
+        places, noun = (1, "points of ") if self.unit == "%" else (3, "")
+        ends = [end for end in (self.gain.low, self.gain.high) if end is not None]
+        span = f" [{', '.join(f'{end:.{places}f}' for end in ends)}]" if ends else ""
+        size = f"{self.gain.mean:.{places}f}{span}".replace("-", "−")
+        return f"{size} {noun}headroom on {self.data}"
+
+
+def measured(
+    cells: Iterable[PlannedCell], trials: Callable[[PlannedCell], Sequence[float]]
+) -> dict[str, Headroom]:
+    """By the clients' data set, the headroom that trials of cells with that metric say."""
+    found: dict[str, Headroom] = {}
+    pixels: dict[str, float] = {}
+    for one in cells:
+        if one.config is None or one.cell.metric not in (METRIC, PIXELS):
+            continue
+        data, values = data_of(one), trials(one)
+        if values and one.cell.metric == PIXELS:
+            pixels[data] = t_interval(values).mean
+        elif values:
+            found.setdefault(data, Headroom(data, t_interval(values), one.cell.unit))
+    return {
+        data: Headroom(data, one.gain, one.unit, pixels.get(data)) for data, one in found.items()
+    }
+
+
+def data_of(planned: PlannedCell) -> str:
+    """The data set that clients learn from in a cell's run; empty where it has no run."""
+    runs = list(chain(planned.config))
+    trained = (one for one in runs if one.stage == "federated")
+    return next((str(one.data["name"]) for one in (*trained, *runs)), "")
