@@ -96,7 +96,19 @@ def units(plan: Plan) -> list[Unit]:
 def _told(run: RunConfig, bound: Cell, open_choices: tuple[Unstated, ...]) -> Iterator[Told]:
     for path, value, cls in _settings(run):
         asked = _asked(path, bound) if run.stage == "federated" else path
-        yield Told(path, _text(value), _origin(asked, value, cls, bound, open_choices))
+        concerning = tuple(one for one in open_choices if _concerns(one, run, bound))
+        yield Told(path, _text(value), _origin(asked, value, cls, bound, concerning))
+
+
+def _concerns(choice: Unstated, run: RunConfig, bound: Cell) -> bool:
+    """Whether an open choice is about what a run of a cell does."""
+    minimised = None if run.objective is None else run.objective["name"]
+    limits = (
+        (choice.methods, (settings.get(bound.experiment, "method"),)),
+        (choice.objectives, (minimised, run.method)),
+        (choice.protocols, (run.method,)),
+    )
+    return all(not only or set(only).intersection(have) for only, have in limits)
 
 
 def _asked(path: str, bound: Cell) -> str:
@@ -164,12 +176,10 @@ def _origin(
         default = next((one.default for one in fields(cls) if one.name == option), MISSING)
         if value != (None if default is MISSING else json.loads(_text(default))):
             return Origin("method")
-    method = settings.get(bound.experiment, "method")
     deciding = [
         one.name or one.setting
         for one in open_choices
-        if (not one.methods or method in one.methods)
-        and any(path == own or path.startswith(f"{own}.") for own in one.settings)
+        if any(path == own or path.startswith(f"{own}.") for own in one.settings)
     ]
     if deciding:
         return Origin("unstated", "; ".join(dict.fromkeys(deciding)))

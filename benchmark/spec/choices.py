@@ -48,9 +48,11 @@ class Unstated(InFile):
 
     name: of the choice; needed where there are alternatives.
     settings: the dotted paths that it decides.
-    methods: of which federated methods it decides them; none means all.
+    methods, objectives, protocols: of which runs it decides them, by what they run; none means all.
+    no_setting: where no path can be named, what decides instead (a module, say).
 
-    Raises `ValueError` for alternatives of a choice without a name.
+    Raises `ValueError` for alternatives of a choice without a name, and for `settings` beside
+    `no_setting`.
     """
 
     setting: Text
@@ -59,8 +61,13 @@ class Unstated(InFile):
     name: Name | None = None
     settings: tuple[Text, ...] = ()
     methods: tuple[Text, ...] = ()
+    objectives: tuple[Text, ...] = ()
+    protocols: tuple[Text, ...] = ()
+    no_setting: Text | None = None
     alternatives: tuple[Alternative, ...] = ()
 
     def __post_init__(self) -> None:
         if self.alternatives and self.name is None:
             raise wrong("alternatives need a 'name' of the choice")
+        if self.settings and self.no_setting is not None:
+            raise wrong("names 'settings', and says with 'no_setting' that there is none")

@@ -140,7 +140,8 @@ class _Rules:
             paths = dict(_items(choice, "settings", at, of=str))
             for here, path in paths.items():
                 self.path(path, here)
-            self._existing("method", choice, at)
+            for what in ("method", "objective", "protocol"):
+                self._existing(what, choice, at)
             for here, other in _items(choice, "alternatives", at):
                 change = _table(other.get("set"))
                 self.experiment(change, (*here, "set"))

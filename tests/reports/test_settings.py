@@ -16,6 +16,8 @@ from fedrepro.benchmark.planning.setting_origin import Unit, units
 from fedrepro.benchmark.spec.choices import Unstated
 from fedrepro.benchmark.spec.load import load_paper, paper_ids
 from fedrepro.benchmark.spec.model import Origin, Paper
+from fedrepro.benchmark.spec.readings import choices_of
+from fedrepro.benchmark.spec.settings import leaves
 from fedrepro.cli import main
 from fedrepro.reports.settings import render
 
@@ -121,18 +123,40 @@ def test_every_value_says_whose_it_is() -> None:
     assert "column of Tiny-ImageNet" in elsewhere["training.server_epochs", "200"].text
 
 
-def test_a_setting_that_an_entry_of_unstated_names_is_open() -> None:
-    @dataclasses.dataclass(frozen=True)
-    class Decides(Unstated):
-        name: str | None = None
-        settings: tuple[str, ...] = ()
+def test_a_setting_that_an_entry_of_unstated_names_is_open_in_the_runs_that_it_is_about() -> None:
+    def entry(name: str, *settings: str, **only: tuple[str, ...]) -> Unstated:
+        return Unstated(name, "128", "usual", name, settings, **only)
 
-    entry = Decides("batch", "128", "usual", "size-of-batches", ("training.batch_size", "head"))
-    opened = dataclasses.replace(paper("fcl"), unstated=(entry,))
-    found = unit(units(make_plan(opened, "paper", tables=["1"])), "fedavg").main
-    assert found["training.batch_size"].origin == Origin("unstated", "size-of-batches")
-    assert found["head.widths"].origin == Origin("unstated", "size-of-batches")
-    assert found["training.rounds"].origin == Origin("paper")
+    entries = (
+        entry("batch", "training.batch_size", "head", methods=("fedavg",)),
+        entry("objective", "training.rounds", objectives=("rotation",)),
+        entry("probe", "evaluation.epochs", protocols=("linear-probe",)),
+        entry("other", "evaluation.epochs", protocols=("fine-tuning",)),
+    )
+    opened = dataclasses.replace(paper("fcl"), unstated=entries)
+    found = units(make_plan(opened, "paper", tables=["1"]))
+    fedavg, fedrot, probe = (unit(found, one).main for one in ("fedavg", "fedrot", "linear-probe"))
+    assert fedavg["training.batch_size"].origin == Origin("unstated", "batch")
+    assert fedavg["head.widths"].origin == Origin("unstated", "batch")
+    assert fedavg["training.rounds"].origin == fedrot["head.widths"].origin == Origin("paper")
+    assert fedrot["training.rounds"].origin == Origin("unstated", "objective")
+    assert probe["evaluation.epochs"].origin == Origin("unstated", "probe")
+
+
+@pytest.mark.parametrize("id", paper_ids())
+def test_every_open_choice_names_settings_that_are_there_or_what_decides_instead(id: str) -> None:
+    plan = plan_of(id)
+    told: dict[str | None, set[str]] = {None: set()}
+    for one in (*plan.cells, *plan.drawings):
+        told.setdefault(one.cell.table, set()).update(one.cell.origin)
+    for one in units(plan):
+        for table, seen in one.seen.items():
+            told[table] |= {setting.path for setting in seen}
+    told[None] = set().union(*told.values())
+    for choice, table in choices_of(plan.paper):
+        assert choice.settings or choice.no_setting, choice.setting
+        changed = {path for one in choice.alternatives for path, _ in leaves(one.set)}
+        assert (told[table] | changed).issuperset(choice.settings), (choice.setting, table)
 
 
 def test_an_encoder_pretrained_in_federation_has_the_settings_of_that_run() -> None:
