@@ -120,6 +120,23 @@ def _imported(module: str) -> ModuleType:
         raise ImportError(said, name=module) from None
 
 
+def told(error: BaseException, modules: Iterable[str]) -> str:
+    """What an error says, its type included, and the last line of `modules` that it went through.
+
+    Modules of fedrepro are looked for as they are, of other projects with all of their package.
+    """
+    said = f"{type(error).__name__}: {' '.join(str(error).split())}".removesuffix(": ")
+    looked_for = {one if one.startswith("fedrepro.") else one.partition(".")[0] for one in modules}
+    for frame, line in reversed([*traceback.walk_tb(error.__traceback__)]):
+        module = frame.f_globals.get("__name__", "")
+        if not looked_for.isdisjoint((module, module.partition(".")[0])):
+            parts = module.removeprefix("fedrepro.").split(".")
+            file = Path(frame.f_code.co_filename)
+            place = "/".join([*(parts if file.stem == "__init__" else parts[:-1]), file.name])
+            return f"{said} ({place}:{line}, in {frame.f_code.co_name})"
+    return said
+
+
 def _refuse_patches(by: str) -> None:
     """Raises `ImportError` if a foreign module has put something of its own into fedrepro's."""
     package = by.partition(".")[0]
@@ -195,7 +212,7 @@ def _why_unusable(module: str, kind: str) -> str | None:
     try:
         class_in(module, base(kind))
     except Exception as error:  # whatever a stranger's code raises
-        return f"{type(error).__name__}: {error}"
+        return told(error, [module])
     return None
 
 

@@ -100,6 +100,7 @@ def execute(
     checkpoint_every: float = 0.0,
     trials: Sequence[Trial] | None = None,
     budget: float | None = None,
+    verbose: bool = False,
 ) -> Execution:
     """Trains every trial of `plan` that `store` lacks; notes those that fail or miss their data.
 
@@ -113,6 +114,7 @@ def execute(
     trials: these alone and in this order, each after those that it starts from; None for all.
     budget: seconds after which training ends; None for no end. The shortest trials are trained
     first then, and those that save themselves do so at least ten times within the budget.
+    verbose: shows the whole traceback of a trial that fails.
 
     Raises `StoreError` if the store cannot be written, and `FedreproError` for a device that is not
     there.
@@ -132,7 +134,7 @@ def execute(
         if todo:
             left_s = budget - (time.perf_counter() - clock)
             with suppress(_BudgetSpentError), alarm(left_s, _BudgetSpentError()), shown:
-                chosen.train(_Training(ordered, store, shown, done))
+                chosen.train(_Training(ordered, store, shown, done, verbose))
         if (left := len(todo) - done.trained - done.failed) > 0:
             shown.say(f"the budget is spent: {left} trials are left for the same command")
     done.wall_s = time.perf_counter() - clock
@@ -241,8 +243,11 @@ def _in_order(
 class _Training(Dispatch):
     """Stores results as they come, and shows how far things are."""
 
-    def __init__(self, jobs: list[Job], store: Store, display: Display, done: Execution) -> None:
+    def __init__(
+        self, jobs: list[Job], store: Store, display: Display, done: Execution, verbose: bool
+    ) -> None:
         super().__init__(jobs)
+        self._verbose = verbose
         self._store, self._display, self._execution = store, display, done
 
     def keep(self, job: Job, result: Result) -> bool:
@@ -253,7 +258,8 @@ class _Training(Dispatch):
         else:
             self._execution.errors[job.name] = failed.message
             self._store.save_error(job.config, job.seed, failed.message, failed.details)
-            self._display.say(f"ERROR: {job.label}: {failed.message}")
+            details = f"\n{failed.details}" if self._verbose else ""
+            self._display.say(f"ERROR: {job.label}: {failed.message}{details}")
         self._display.ended(job.name, failed=failed is not None)
         return failed is None
 

@@ -104,7 +104,7 @@ def _own(what: str, name: str) -> tuple[str | None, str | None]:
                 registry.find(kind, name)
                 return kind, None
             except Exception as error:  # whatever the code of a user raises when it is imported
-                said = said or f"{type(error).__name__}: {error}"
+                said = said or registry.told(error, [name])
     return None, said
 
 

@@ -45,7 +45,7 @@ def source_of(config: RunConfig) -> Source:
 
     Raises `methods.registry.UnknownNameError` if a name in `config` is not implemented.
     """
-    return _hashes(frozenset(_modules_of(config)))
+    return _hashes(frozenset(modules_of(config)))
 
 
 @cache
@@ -145,7 +145,8 @@ KIND_OF_STAGE = {
 """What the method of a run is registered as."""
 
 
-def _modules_of(config: RunConfig) -> Iterator[str]:
+def modules_of(config: RunConfig) -> Iterator[str]:
+    """The modules that a run and those that it starts from name, from which files are found."""
     yield "fedrepro.benchmark.training.training"
     yield f"fedrepro.benchmark.training.stages.{config.stage}"
     yield _module_of_data(config.data["name"])
@@ -158,7 +159,7 @@ def _modules_of(config: RunConfig) -> Iterator[str]:
     if config.clients is not None and "partition" in config.clients:
         yield _module_of("partition", config.clients["partition"])
     if config.start is not None:
-        yield from _modules_of(config.start)
+        yield from modules_of(config.start)
 
 
 def _content(tree: ast.Module, file: Path) -> str | None:

@@ -18,6 +18,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from errno import ENOLCK, ENOSYS, EOPNOTSUPP
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -128,6 +129,8 @@ class Store:
     def writing(self) -> Iterator[None]:
         """Makes this process the only writer while the block runs; its end releases the lock.
 
+        Where the file system knows no locks, it says so and relies on the user.
+
         Raises `StoreError` if another process writes, the folder cannot be written, or holds files
         and is no store; nothing has been created then.
         """
@@ -148,6 +151,10 @@ class Store:
                     f"another fedrepro is writing to {self.root}; wait for it or give another "
                     "--store"
                 ) from None
+            except (OSError, NotImplementedError) as error:
+                if getattr(error, "errno", ENOSYS) not in (ENOLCK, ENOSYS, EOPNOTSUPP):
+                    raise
+                self.warn(f"{self.root} lies where files cannot be locked; let no other run write")
         try:
             self._writing = True
             with disk(self.root):
@@ -219,7 +226,7 @@ class Store:
         return self._folder(config.key) / f"{version}-seed{seed}.json"
 
     def _error_path(self, config: RunConfig, seed: int) -> Path:
-        return self.root / "errors" / f"{config.key}-seed{seed}.json"
+        return self.root / error_file(config.key, seed)
 
     def _records(self, run: str, seed: int | str) -> Iterator[TrialRecord]:
         for path in sorted((self.root / "trials").glob(f"{run}/*-seed{seed}.json")):
@@ -265,6 +272,11 @@ class Store:
         assert self._writing, "only inside `writing`"
         with disk(self.root):
             write_whole(path, content, self.root / UNFINISHED)
+
+
+def error_file(run: str, seed: int) -> str:
+    """Where, below the root of a store, lies why a trial failed."""
+    return f"errors/{run}-seed{seed}.json"
 
 
 def checkpoint_path(root: Path, run: str, seed: int) -> Path:

@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fedrepro._config import configured
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.external.exports import read_files
 from fedrepro.benchmark.external.rows import Row, from_records
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.results import ProtocolScale
+from fedrepro.benchmark.spec.folders import searched
 from fedrepro.benchmark.spec.load import load_paper, load_papers
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.spec.readings import under
@@ -26,7 +28,7 @@ STORE = Path("results/store")
 
 
 def papers() -> "pd.DataFrame":
-    """The papers that come with fedrepro: a row for each, with its size, indexed by its id.
+    """One's own papers and those that come along: a row for each, indexed by its id.
 
     Raises `SpecError` for specs that are not well-formed.
     """
@@ -43,14 +45,14 @@ def papers() -> "pd.DataFrame":
             "profiles": ", ".join(paper.profiles),
             "address": paper.address,
         }
-        for paper in load_papers()
+        for paper in load_papers(searched())
     ]
     return pd.DataFrame(rows).set_index("paper")
 
 
 def plan(
     paper: str | Paper,
-    profile: str = "reduced",
+    profile: str | None = None,
     *,
     tables: Sequence[str] | None = None,
     rows: str | None = None,
@@ -62,16 +64,17 @@ def plan(
 ) -> Plan:
     """What a run would train: `.runs` are unique, `.cells` say which run each cell reads.
 
-    paper: an id such as "cpcfl". profile: how much is run. tables: ids, None for all. rows: a
-    pattern such as "CP-CFL|*". on: a data set of the profile. trials, series: instead of
-    the profile's. sets: changed settings by dotted path. readings: of what the paper leaves open.
+    paper: an id such as "cpcfl", of a paper in $FEDREPRO_TABLES, else `./tables`, or one that comes
+    along. profile: how much is run; None for that of `fedrepro.toml`, else reduced. tables: ids,
+    None for all. rows: a pattern such as "CP-CFL|*". on: a data set of the profile. trials, series:
+    instead of the profile's. sets: changed settings by dotted path. readings: of what the paper
+    leaves open.
 
     Raises `SpecError` for a name or a setting that does not exist.
     """
-    found = load_paper(paper) if isinstance(paper, str) else paper
     return make_plan(
-        under(found, readings),
-        profile,
+        under(_paper(paper), readings),
+        profile or configured().get("profile", "reduced"),
         tables=tables,
         rows=rows,
         on=on,
@@ -83,12 +86,12 @@ def plan(
 
 def run(
     paper: str | Paper,
-    profile: str = "reduced",
+    profile: str | None = None,
     *,
-    store: Path | str = STORE,
+    store: Path | str | None = None,
     data_dir: Path | str | None = None,
     jobs: int | None = None,
-    device: str = "auto",
+    device: str | None = None,
     download: bool = False,
     progress: bool = True,
     **selection: Any,
@@ -96,7 +99,8 @@ def run(
     """Trains what the store lacks, and judges every cell; `fedrepro run` in Python.
 
     store: the folder of finished trials, which are not trained again. data_dir: of real data sets;
-    $FEDREPRO_DATA by default. jobs: worker processes, 0 for this one, None for one a core. They
+    $FEDREPRO_DATA by default. jobs: worker processes, 0 for this one, None for one a core. What is
+    None is taken from `fedrepro.toml` or pyproject.toml in the working folder first. Workers
     import nothing of the script that calls this, so that it needs no `if __name__ ==
     "__main__"`. progress: whether standard error shows it. selection: as of `plan`.
 
@@ -109,14 +113,15 @@ def run(
     from fedrepro.benchmark.execution.run import execute
     from fedrepro.benchmark.judging.trials import load_trials
 
-    clock, chosen, kept = time.perf_counter(), plan(paper, profile, **selection), Store(Path(store))
-    data = data_dir or os.environ.get("FEDREPRO_DATA")
+    clock, chosen, ours = time.perf_counter(), plan(paper, profile, **selection), configured()
+    data = data_dir or os.environ.get("FEDREPRO_DATA") or ours.get("data-dir")
+    kept = _store(store)
     done = execute(
         chosen,
         kept,
         data_dir=None if data is None else Path(data),
-        device=device,
-        jobs=jobs,
+        device=device or ours.get("device", "auto"),
+        jobs=ours.get("jobs") if jobs is None else jobs,
         download=download,
         progress=Display() if progress else Display(Console(quiet=True)),
     )
@@ -126,9 +131,9 @@ def run(
 
 def stored(
     paper: str | Paper,
-    profile: str = "reduced",
+    profile: str | None = None,
     *,
-    store: Path | str = STORE,
+    store: Path | str | None = None,
     stale: bool = False,
     **selection: Any,
 ) -> "Results":
@@ -139,7 +144,7 @@ def stored(
     """
     from fedrepro.benchmark.judging.trials import load_trials
 
-    chosen, kept = plan(paper, profile, **selection), Store(Path(store))
+    chosen, kept = plan(paper, profile, **selection), _store(store)
     return _judged(chosen, load_trials(chosen, kept, include_stale=stale), "stored")
 
 
@@ -168,7 +173,7 @@ def judge(
 
     if protocol not in ("full", "scaled"):
         raise FedreproError(f"protocol must be 'full' or 'scaled', not {protocol!r}")
-    found = load_paper(paper) if isinstance(paper, str) else paper
+    found = _paper(paper)
     given = [results] if isinstance(results, (str, Path)) else results
     files = [Path(one) for one in given] if isinstance(given, Sequence) else []
     names = [file.name for file in files]
@@ -200,6 +205,15 @@ def report(what: "Results | str | Sequence[Results]", out: Path | str) -> Path:
     several = [one] if isinstance(one, Results) else one
     write_report([each.report for each in several], out)
     return Path(out) / "report.html"
+
+
+def _paper(paper: str | Paper) -> Paper:
+    """The paper with that id where the command line finds it, one's own first."""
+    return load_paper(paper, searched()) if isinstance(paper, str) else paper
+
+
+def _store(folder: Path | str | None) -> Store:
+    return Store(Path(folder or configured().get("store", STORE)))
 
 
 def _judged(chosen: Plan, trials: "Trials", call: str, wall_s: float = 0.0) -> "Results":

@@ -18,6 +18,7 @@ from types import FrameType
 from typing import Any
 
 from fedrepro import __version__, commands
+from fedrepro._config import configured
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.spec.problems import suggestion
 from fedrepro.commands import _options
@@ -50,6 +51,7 @@ def build_parser(first: str = "") -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"fedrepro {__version__}")
     verbs = parser.add_subparsers(metavar="COMMAND", required=True)
     names = [one.name for one in pkgutil.iter_modules(commands.__path__)]
+    defaults = {f"--{key}": value for key, value in configured().items()}
     named = {name.replace("_", "-"): name for name in names if not name.startswith("_")}
     for shown, name in {first: named[first]}.items() if first in named else named.items():
         module = importlib.import_module(f"{commands.__name__}.{name}")
@@ -62,6 +64,9 @@ def build_parser(first: str = "") -> argparse.ArgumentParser:
         )
         for add in module.ARGUMENTS:
             add(verb)
+        for action in verb._actions:
+            for name in defaults.keys() & action.option_strings:
+                action.default = str(defaults[name])  # read by the option's own type
         verb.set_defaults(execute=module.execute, verb=verb, whole_parser=build_parser)
     return parser
 

@@ -150,7 +150,7 @@ def test_an_edited_helper_makes_the_run_another_and_is_named(
     for name, folder in fingerprint.package_folders().items():
         ignored = shutil.ignore_patterns("__pycache__")
         folders[name] = Path(shutil.copytree(folder, tmp_path / name, ignore=ignored))
-    modules = list(fingerprint._modules_of(tiny_config()))
+    modules = list(fingerprint.modules_of(tiny_config()))
     before = fingerprint.closure(modules, folders)
     for edited in ("state.py", "federated/clustered/ifca.py"):
         with (folders["methods"] / edited).open("a") as file:

@@ -155,6 +155,7 @@ def test_wrong_options_and_broken_modules_are_lines_of_the_check(
     assert main(["check", "mine"]) == 2
     said = capsys.readouterr().err
     assert f"method '{NAME}' cannot be used: ModuleNotFoundError" in said
+    assert "(ownpackage/kept.py:1, in <module>)" in said
 
 
 def test_a_module_that_is_not_there_is_a_loud_line(package: Path, capsys: Said) -> None:
@@ -194,6 +195,26 @@ def test_a_program_is_no_method(package: Path, capsys: Said) -> None:
     write_paper("numpy.f2py.__main__")
     assert main(["check", "mine"]) == 2
     assert "method 'numpy.f2py.__main__' cannot be used: " in capsys.readouterr().err
+
+
+def test_a_mistake_shows_its_file_and_line_wherever_it_is_told(package: Path, capsys: Said) -> None:
+    write_paper(NAME)
+    (package / "shares.py").write_text(HELPER.replace("new[name]", "new[nome]"))
+    forget()
+    small = ["--set", "clients.count=2", "--set", "clients.test_size=10", "--trials", "1"]
+    run = ["run", "mine", "--profile", "smoke", "--jobs", "0", "--out", "told", *small]
+    assert main(run) == 2
+    said = capsys.readouterr()
+    mistake = "NameError: name 'nome' is not defined (ownpackage/shares.py:3, in "
+    junit = Path("told/report.junit.xml").read_text("utf-8").replace("&lt;", "<")
+    page = Path("told/report.html").read_text("utf-8").replace("&#39;", "'")
+    for told in (said.out, said.err, junit, page):
+        assert mistake in told
+    (file,) = re.findall(r"whole traceback: (errors/\S+) of the store", said.err)
+    assert "in aggregate" in (Path("results/store") / file).read_text("utf-8")
+    assert "Traceback" not in said.err
+    assert main([*run, "-v"]) == 2
+    assert 'shares.py", line 3' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("jobs", ["0", "1"])

@@ -378,6 +378,21 @@ def test_a_damaged_description_is_not_overwritten(store: Store) -> None:
     assert (store.root / "store.json").read_text() == "not ours"
 
 
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP])
+def test_where_files_cannot_be_locked_a_store_writes_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def flock(file: int, operation: int) -> None:
+        raise OSError(number, "no locks")
+
+    monkeypatch.setattr("fcntl.flock", flock)
+    said: list[str] = []
+    with Store(tmp_path / "store", warn=said.append).writing():
+        pass
+    assert (tmp_path / "store/store.json").is_file()
+    assert said == [f"{tmp_path}/store lies where files cannot be locked; let no other run write"]
+
+
 @pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "/etc", "a\0", "n" * 256, "\ud800"])
 def test_a_name_that_would_lead_elsewhere_is_no_name_of_a_file(name: str) -> None:
     with pytest.raises(FedreproError, match="cannot be the name of a file"):

@@ -19,12 +19,12 @@ import torch
 
 from ....methods.federated.base import ProgressCallback
 from ....methods.outcome import DivergedError, Outcome
-from ....methods.registry import module_of
+from ....methods.registry import UnknownNameError, module_of, told
 from ...errors import FedreproError, is_out_of_memory
 from ...store import fingerprint
 from ...store.checkpoints import TrialFile
 from ...store.files import sha256_of
-from ...store.store import DESCRIPTION, weights_from
+from ...store.store import DESCRIPTION, error_file, weights_from
 from ...training.stages.trial import StaleStateError
 from ...training.training import device_name, train_trial, versions
 from ..jobs import Done, Failed, Job, Result
@@ -66,7 +66,7 @@ def perform(
             return _trained(job, encoder, options, device, _seldom(progress), say)
     except Exception as error:
         if not is_out_of_memory(error):
-            return Failed(_one_line(error), traceback.format_exc())
+            return Failed(_one_line(error, job), traceback.format_exc())
         where = f"the memory of {device}" if "CUDA" in str(error) else "memory"
         reason = f"out of {where}; train fewer trials at a time (--jobs, or workers of the cluster)"
         failed = Failed(reason, traceback.format_exc(), again=True)
@@ -195,8 +195,10 @@ def _seldom(progress: ProgressCallback) -> ProgressCallback:
     return report
 
 
-def _one_line(error: Exception) -> str:
-    text = " ".join(str(error).split())
-    if isinstance(error, (DivergedError, FedreproError)):
-        return text
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+def _one_line(error: Exception, job: Job) -> str:
+    """What went wrong; of a mistake in code, its line and where the whole traceback lies."""
+    if isinstance(error, (DivergedError, FedreproError, UnknownNameError)):
+        return " ".join(str(error).split())
+    modules = fingerprint.modules_of(job.config)
+    said = told(error, (one for one in modules if not one.startswith("fedrepro.benchmark.")))
+    return f"{said}; whole traceback: {error_file(*job.name)} of the store, or run again with -v"

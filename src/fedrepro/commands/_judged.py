@@ -68,7 +68,9 @@ def trained(plan: Plan, store: Store, given: argparse.Namespace) -> Mapping[str,
     for sentence in unfollowed(plan.runs):
         complain(sentence)
     progress = Display()
-    how = options.execution(given) | {"download": given.download, "progress": progress}
+    how = options.execution(given) | {
+        "download": given.download, "progress": progress, "verbose": given.verbose
+    }  # fmt: skip
     budget = getattr(given, "budget", None)  # commands beside `run` have none
     if getattr(given, "until_decided", False):
         done = train_until_decided(

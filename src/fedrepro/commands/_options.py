@@ -192,6 +192,7 @@ EXECUTION = (
         "--device", default="auto", metavar="DEVICE", help="cpu, cuda, cuda:1 or auto (default)"
     ),
     flag("--download", "fetch missing data sets into --data-dir"),
+    option("-v", "--verbose", action="store_true", help="show the traceback of a failed trial"),
     option(
         "--executor",
         default="local",
