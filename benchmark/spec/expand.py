@@ -37,7 +37,8 @@ def _profile(name: str, profiles: Mapping[str, Profile]) -> Profile:
     """A profile, which runs what the one does that it is like."""
     own = profiles[name]
     like = profiles[own.like or name]
-    return replace(own, name=name, overrides=like.overrides, omit=like.omit, on=like.on)
+    shared = {key: getattr(like, key) for key in ("overrides", "omit", "on", "data")}
+    return replace(own, name=name, **shared)
 
 
 def _table(table: Table, paper: Paper) -> Table:

@@ -409,7 +409,8 @@ class Profile(InFile):
     looks: with how many trials claims may be looked at, rising; none means once, with `trials`.
     series: which independent series its trials are. like: the profile whose overrides, data sets
     and omissions it has. omit: cells that it does not run. on: per data-set name of `--on`, the
-    overrides that put the profile on that set.
+    overrides that put the profile on that set. data: the one of these that it runs on unless
+    another is named.
     """
 
     trials: TrialCount
@@ -419,6 +420,7 @@ class Profile(InFile):
     overrides: tuple[Override, ...] = ()
     omit: tuple[Omission, ...] = ()
     on: Mapping[Name, tuple[Override, ...]] = field(default_factory=dict)
+    data: Name | None = None
     name: Annotated[str, Filled] = "as published"
 
     @property
@@ -446,8 +448,8 @@ class Profile(InFile):
 
         Raises `KeyError` if the profile cannot be put on that data set.
         """
-        own = cell.overrides.get(self.source, ())
-        return self.overrides + own + (() if on is None else self.on[on])
+        own, data = cell.overrides.get(self.source, ()), on or self.data
+        return self.overrides + own + (() if data is None else self.on[data])
 
 
 def matches(pattern: str, label: Sequence[str]) -> bool:

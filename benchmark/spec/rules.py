@@ -29,8 +29,13 @@ def check_paper(data: Toml, folder: str, report: FileProblems) -> None:
         here = ("profiles", name)
         rules.overrides(_table(profile), here)
         rules.like(name, here)
-        for data_set in _table(_table(profile).get("on")):
+        sets = _table(_table(profile).get("on"))
+        for data_set in sets:
             rules.name("data set", data_set, (*here, "on", data_set))
+        data = _table(profile).get("data")
+        if isinstance(data, str) and data not in sets:
+            said = f"'{data}' has no changes under `on`{suggestion(data, sorted(sets))}"
+            report.add((*here, "data"), said)
 
 
 def check_id(data: Toml, folder: str, report: FileProblems) -> None:
@@ -215,7 +220,7 @@ class _Rules:
             if same and other != name and raw.get("series", 0) == profile.get("series", 0):
                 said = f"it has the series of '{other}', so that trials would be looked at twice"
                 self.report.add(at, f"{said}; give it another `series`")
-        for own in {"overrides", "on", "omit"} & profile.keys():
+        for own in {"overrides", "on", "omit", "data"} & profile.keys():
             self.report.add((*at, own), f"a profile like another runs what '{like}' runs")
 
     def overrides(self, profile: Toml, at: KeyPath) -> None:
