@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
+from ...methods.metrics.cluster_agreement import OF_TRAINING
 from ...methods.outcome import Arrays
 from ..claims.nodes import CellKey, key_of
 from ..config import RunConfig, chain
@@ -162,11 +164,8 @@ class Evidence:
             if isinstance(trial, Missing):
                 values.append(None)
                 continue
-            metrics = trial.record.metrics
-            if cell.metric is None or cell.metric not in metrics:
-                return CellTrials(missing=f"its run reports no '{cell.metric}'", is_error=True)
             try:
-                value = metrics[cell.metric].read(planned.read) * scale
+                value = _read(trial.record, cell.metric or "", planned.read) * scale
             except KeyError as error:
                 return CellTrials(missing=str(error.args[0]), is_error=True)
             if (problem := outside(value, cell.metric, cell.unit)) is not None:
@@ -203,3 +202,15 @@ class Evidence:
         if list(whys) == [NOT_STORED] and any(isinstance(one, Finished) for one in found):
             return "the others are not stored"
         return "; ".join(whys)
+
+
+def _read(record: TrialRecord, metric: str, at: int | Literal["final", "best"]) -> float:
+    """A metric of a trial at a round, or a count of all of its training.
+
+    Raises `KeyError` that says what the trial does not report.
+    """
+    if metric in OF_TRAINING and metric in record.counts:
+        return record.counts[metric]
+    if metric not in record.metrics:
+        raise KeyError(f"its run reports no '{metric}'")
+    return record.metrics[metric].read(at)

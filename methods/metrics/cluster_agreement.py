@@ -15,7 +15,9 @@ from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
 OF_CLUSTERS = ("clustering_accuracy", "nmi", "ari", "occupied_clusters")
-METRICS = ("cluster_recovery", "silhouette", *OF_CLUSTERS)
+OF_TRAINING = ("restarts", "clustering_failed")
+"""Counts of a whole training, which a cell may show as it shows a metric."""
+METRICS = ("cluster_recovery", "merged_groups", "silhouette", *OF_TRAINING, *OF_CLUSTERS)
 
 
 def clustering_accuracy(choice: Tensor, truth: Tensor) -> float:
@@ -27,6 +29,14 @@ def clustering_accuracy(choice: Tensor, truth: Tensor) -> float:
     np.add.at(agreeing, (choice.cpu().numpy(), truth.cpu().numpy()), 1)
     matched = linear_sum_assignment(agreeing, maximize=True)
     return float(agreeing[matched].sum() / len(choice))
+
+
+def merged_groups(choice: Tensor, truth: Tensor) -> float:
+    """How many fewer models clients use than there are groups: fedrepro's own measure.
+
+    choice, truth: int64, n, from 0.
+    """
+    return float(max(0, len(truth.unique()) - len(choice.unique())))
 
 
 def agreement(choice: Tensor, truth: Tensor) -> dict[str, float]:

@@ -63,6 +63,8 @@ def test_after_the_last_restart_training_goes_on_and_the_failure_is_recorded() -
     outcome = run(replace(METHOD, rounds=2, max_restarts=3), task)
     assert outcome.counts["restarts"] == 3
     assert outcome.counts["clustering_failed"] == 1
+    groups = len(task.federation.group.unique())
+    assert outcome.metrics["merged_groups"].read("final") == groups - 1
     assert outcome.arrays["choice"].shape == (2, 2)
     both_rounds = outcome.counts["downloaded_bytes"] + outcome.counts["uploaded_bytes"]
     assert outcome.counts["wasted_bytes"] == 3 * both_rounds / 2

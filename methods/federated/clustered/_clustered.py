@@ -21,7 +21,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ...metrics import Evaluation
-from ...metrics.cluster_agreement import clustering_accuracy
+from ...metrics.cluster_agreement import clustering_accuracy, merged_groups
 from ...nn.classifier import ENCODER
 from ...state import State, concatenate, n_models, part, pool_average, repeat
 from ...training.evaluate import client_losses
@@ -115,8 +115,11 @@ class Clustered(WithLabels):
         evaluation = super().evaluate(task, server, memory, final)
         if bool((server.choice < 0).any()):
             return evaluation
-        recovered = clustering_accuracy(server.choice, task.federation.group)
-        return replace(evaluation, metrics={**evaluation.metrics, "cluster_recovery": recovered})
+        found = {
+            "cluster_recovery": clustering_accuracy(server.choice, task.federation.group),
+            "merged_groups": merged_groups(server.choice, task.federation.group),
+        }
+        return replace(evaluation, metrics={**evaluation.metrics, **found})
 
     def counts(self, server: Server) -> Mapping[str, float]:
         return {"clustering_failed": float(server.collapsed)}
