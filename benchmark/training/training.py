@@ -60,9 +60,9 @@ def train_trial(
     work was lost. save: called about every `save_every_s` seconds (0: never) with what `saved` may
     be later on to go on from there; `StaleStateError` if that was made from other data.
 
-    Raises `methods.outcome.DivergedError` if a metric is not finite, `benchmark.errors.DataError`
-    if data are missing, and `ValueError` if the config cannot be built, if the device cannot
-    compute in its precision, or if nothing was measured.
+    Raises `methods.outcome.DivergedError` if what it measured or would store is not finite,
+    `benchmark.errors.DataError` if data are missing, and `ValueError` if the config cannot be
+    built, if the device cannot compute in its precision, or if nothing was measured.
     """
     if (config.start is None) != (encoder is None):
         raise ValueError("an encoder is needed exactly where a run starts from another")
@@ -180,3 +180,13 @@ def _check_numbers(outcome: Outcome) -> None:
                 raise DivergedError(at)
             if (problem := outside(value, name, None)) is not None:
                 raise ValueError(f"round {at}: {problem}")
+    # NaN in an array stands for what is not there, an absent client say; infinity for nothing.
+    stored = {
+        "counts": {name: math.isfinite(value) for name, value in outcome.counts.items()},
+        "encoder": {n: bool(v.isfinite().all()) for n, v in (outcome.encoder or {}).items()},
+        "arrays": {n: not numpy.isinf(array).any() for n, array in outcome.arrays.items()},
+    }
+    for kind, named in stored.items():
+        for name, finite in named.items():
+            if not finite:
+                raise DivergedError(at, f"{kind}.{name}")

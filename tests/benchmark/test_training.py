@@ -1,5 +1,6 @@
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -92,6 +93,24 @@ def test_a_metric_that_is_not_finite_is_an_error(
     monkeypatch.setattr("fedrepro.benchmark.training.stages.federated.run", lambda trial: broken)
     with pytest.raises(DivergedError, match="diverged at round 2"):
         train(config)
+
+
+@pytest.mark.parametrize(
+    ("stored", "told"),
+    [
+        ({"counts": {"restarts": math.nan}}, "counts.restarts is not finite"),
+        ({"encoder": {"w": torch.tensor([1.0, math.nan])}}, "encoder.w is not finite"),
+        ({"arrays": {"loss": np.array([math.nan, math.inf])}}, "arrays.loss is not finite"),
+        ({"arrays": {"loss": np.array([math.nan, 1.0]), "pixels": np.ones(2, np.uint8)}}, None),
+    ],
+)
+def test_whatever_is_stored_is_finite_but_for_gaps_of_arrays(
+    tiny_config: Make, monkeypatch: pytest.MonkeyPatch, stored: dict[str, Any], told: str | None
+) -> None:
+    made = Outcome(metrics={"accuracy": Curve((1, 2), (0.5, 0.6))}, **stored)
+    monkeypatch.setattr("fedrepro.benchmark.training.stages.federated.run", lambda trial: made)
+    with nullcontext() if told is None else pytest.raises(DivergedError, match=f"round 2: {told}"):
+        train(tiny_config())
 
 
 def test_a_metric_outside_of_its_bounds_is_an_error(
