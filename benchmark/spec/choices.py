@@ -16,6 +16,7 @@ class Alternative(InFile):
     set: settings, a fragment of an experiment.
     methods: federated methods whose runs it concerns; none means all.
     objectives: the same for the objective that clients minimise or that pre-trains an encoder.
+    protocols: the same for how weights are evaluated.
     at: the round that is read.
     metrics: the metric that is read, by the one that the cells name.
 
@@ -29,6 +30,7 @@ class Alternative(InFile):
     set: Settings = field(default_factory=dict)
     methods: tuple[Text, ...] = ()
     objectives: tuple[Text, ...] = ()
+    protocols: tuple[Text, ...] = ()
     at: At | None = None
     metrics: Mapping[Text, Text] = field(default_factory=dict)
 

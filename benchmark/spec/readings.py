@@ -42,6 +42,9 @@ class Reading:
         trains = {get(experiment, "method"), get(experiment, "pretraining.method")}
         if methods and not trains.intersection(methods):
             return False
+        protocols = self.alternative.protocols
+        if protocols and get(experiment, "evaluation.protocol") not in protocols:
+            return False
         minimised = {get(experiment, "pretraining.method"), objective_of(experiment)}
         return not objectives or bool(minimised.intersection(objectives))
 

@@ -145,8 +145,7 @@ class _Rules:
             paths = dict(_items(choice, "settings", at, of=str))
             for here, path in paths.items():
                 self.path(path, here)
-            for what in ("method", "objective", "protocol"):
-                self._existing(what, choice, at)
+            self._limits(choice, at)
             for here, other in _items(choice, "alternatives", at):
                 change = _table(other.get("set"))
                 self.experiment(change, (*here, "set"))
@@ -154,15 +153,15 @@ class _Rules:
                     if not any(path == one or path.startswith(f"{one}.") for one in paths.values()):
                         said = f"sets {path}, which is not among the 'settings' of the choice"
                         self.report.add((*here, "set"), said)
-                self._existing("method", other, here)
-                self._existing("objective", other, here)
+                self._limits(other, here)
                 for metric, read in _table(other.get("metrics")).items():
                     for name in (metric, read):
                         self._exists("metric", name, (*here, "metrics", metric))
 
-    def _existing(self, what: str, data: Toml, at: KeyPath) -> None:
-        for here, name in _items(data, f"{what}s", at, of=str):
-            self._exists(what, name, here)
+    def _limits(self, data: Toml, at: KeyPath) -> None:
+        for what in ("method", "objective", "protocol"):
+            for here, name in _items(data, f"{what}s", at, of=str):
+                self._exists(what, name, here)
 
     def _exists(self, what: str, name: Any, at: KeyPath) -> None:
         if isinstance(name, str) and not names.exists(what, name):

@@ -83,6 +83,23 @@ def test_a_reading_of_one_objective_leaves_the_others(tiny_paper: MakePaper) -> 
     assert other["simclr"].objective == {**(taken["simclr"].objective or {}), "temperature": 0.9}
 
 
+def test_a_reading_of_one_protocol_leaves_the_others(tiny_paper: MakePaper) -> None:
+    own = alternative("fast", set={"evaluation": {"epochs": 3}}, protocols=("fine-tuning",))
+    rows = {
+        name: {
+            "method": "pfl-ssl",
+            "training": {"objective": "simclr"},
+            "evaluation": {"protocol": name},
+        }
+        for name in ("fine-tuning", "linear-probe")
+    }
+    paper = replace(tiny_paper(rows), unstated=(choice("epochs", own),))
+    taken = configs(make_plan(paper, "smoke"))
+    other = configs(make_plan(under(paper, ["fast"]), "smoke"))
+    assert other["linear-probe"] == taken["linear-probe"]
+    assert other["fine-tuning"].options == {**taken["fine-tuning"].options, "epochs": 3}
+
+
 def test_a_reading_of_one_table_leaves_the_other_tables(paper: Paper) -> None:
     first = replace(paper.tables[0], unstated=(ONE_EPOCH,))
     cells = tuple(replace(cell, table="2") for cell in first.cells)
