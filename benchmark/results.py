@@ -13,6 +13,7 @@ from typing import Any, Literal, cast
 from .claims.answer import ClaimResult as ClaimResult
 from .claims.answer import ClaimWord as ClaimWord
 from .claims.answer import Comparison as Comparison
+from .claims.answer import ControlWord as ControlWord
 from .claims.printed import SupportWord as SupportWord
 from .judging.leads import Lead
 from .judging.table_answer import TableAnswer
@@ -215,7 +216,7 @@ class ClaimUnder:
 
     table: str
     id: str
-    word: ClaimWord
+    word: ClaimWord | ControlWord
     ours: Interval | None
     printed: float | None
 
@@ -291,12 +292,14 @@ class FirstLines:
     run_on: str = ""
     evidence: tuple[str, ...] = ()
     totals: tuple[str, ...] = ()
+    controls: str = ""
 
     @property
     def lines(self) -> tuple[str, ...]:
         """All of them; what it was run on stands behind the sentence."""
         run_on = f" ({self.run_on})" if self.run_on else ""
-        return (self.sentence + run_on, *self.evidence, *self.totals)
+        controls = (self.controls,) if self.controls else ()
+        return (self.sentence + run_on, *controls, *self.evidence, *self.totals)
 
 
 @dataclass(frozen=True)
@@ -314,6 +317,7 @@ class Report:
             show stale trials has any.
         protected: whether the profile declares the number of trials; else claims may be wrong in
             more than 5 % of cases, since a number can be chosen by what was seen.
+        controls: tables of positive controls, which no count of tables, cells or claims holds.
     """
 
     paper: str
@@ -336,6 +340,7 @@ class Report:
     edited: tuple[str, ...] = ()
     protected: bool = True
     first: FirstLines = field(default_factory=FirstLines)
+    controls: tuple[TableResult, ...] = ()
 
     def seeded(self, cell: CellResult) -> list[tuple[int, float]]:
         """The trials of a cell that are there, each with its seed."""

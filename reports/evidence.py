@@ -8,11 +8,11 @@ from . import layout
 def line(claim: ClaimResult) -> str:
     """`+37.2 [29.3, 45.1], printed +32.7 · 1.14 times the printed [0.90, 1.38] · 10 of 10 trials`.
 
-    Empty where nothing was compared.
+    Behind it stands what a claim is given; that alone where nothing was compared.
     """
     answer = claim.answer
     if answer.ours is None:
-        return ""
+        return claim.given
     parts = [span(answer.ours, sign=True)]
     if answer.printed is not None:
         parts[0] += f", printed {layout.number(answer.printed, sign=True)}"
@@ -23,7 +23,7 @@ def line(claim: ClaimResult) -> str:
         parts.append(f"{answer.shown} of {answer.comparisons} comparisons shown{opposite}")
     if answer.kind != "closeness":
         parts.append(f"all as stated in {answer.trials_ahead} of {answer.trials} trials")
-    return " · ".join(parts)
+    return " · ".join(filter(None, (*parts, claim.given)))
 
 
 def span(one: Interval, places: int = 2, sign: bool = False) -> str:

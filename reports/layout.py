@@ -9,6 +9,7 @@ from ..benchmark.results import (
     CellResult,
     ClaimResult,
     ClaimWord,
+    ControlWord,
     Departure,
     Report,
     SupportWord,
@@ -36,6 +37,13 @@ CLAIMS: dict[ClaimWord, str] = {
     "NOT RUN": "nothing was trained for it; the reason is given",
 }
 """Every word on a claim in the order of a scoreboard, with its meaning."""
+
+CONTROLS: dict[ControlWord, str] = {
+    "SEEN": "a known difference is shown here to exceed the least effect that was declared",
+    "NOT SEEN": "it is not, so that nothing is said of the tables on these data",
+    "NOT RUN": "trials of it are missing; the reason is given",
+}
+"""Every word on a positive control, with its meaning."""
 
 TABLES: dict[TableWord, str] = {
     "PASS": "at least half of the printed differences are seen, whichever part is left out",
@@ -265,7 +273,7 @@ def has_more(table: TableResult, cell: CellResult) -> bool:
 
 def title(table: TableResult) -> str:
     """'Table 3', 'Figure 4', or 'Text of 3.5' for numbers of the running text ("text-3.5")."""
-    return named(table.id)
+    return "Controls" if table.kind == "control" else named(table.id)
 
 
 def short(table: TableResult) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from ..benchmark.results import ClaimResult, ClaimUnder, ClaimWord, Report, TableResult
+from ..benchmark.results import ClaimResult, ClaimUnder, Report, TableResult
 from . import evidence, layout
 
 HEIGHT = 56
@@ -23,7 +23,7 @@ class ClaimCurve:
     under: tuple[ClaimUnder, ...]
 
     @property
-    def words(self) -> dict[ClaimWord, str]:
+    def words(self) -> dict[str, str]:
         """By word, the numbers of the universes in which it is said: 'HOLDS' → '1–3, 6'."""
         words = dict.fromkeys(one.word for one in self.under)
         return {

@@ -62,7 +62,7 @@ def results(reports: list[Report]) -> Iterator[str]:
         yield ""
         yield f"**{one.first.sentence}** {one.first.run_on}."
         yield ""
-        for line in (*one.first.evidence, *one.first.totals):
+        for line in one.first.lines[1:]:
             yield f"- {line}".replace("|", "\\|")
 
 

@@ -33,7 +33,10 @@ from .printed import SupportWord, support
 ClaimWord = Literal[
     "HOLDS", "SAME DIRECTION", "OPPOSITE", "ABSENT", "OPEN", "NOT COMPARED", "NOT RUN"
 ]
-Kind = Literal["ratio", "direction", "bound", "closeness", "every trial", "counted", "size", ""]
+ControlWord = Literal["SEEN", "NOT SEEN", "NOT RUN"]
+Kind = Literal[
+    "ratio", "direction", "bound", "closeness", "every trial", "counted", "size", "control", ""
+]
 SEEN, UNSEEN = 0.5, 0.25
 """A ratio above the first is seen; one within the second, on either side of zero, is absent."""
 _EXACT = 1e-12
@@ -54,9 +57,10 @@ class ClaimAnswer:
         ratio: ours over printed, where there is one.
         trials: how many are paired.
         trials_ahead: in how many of them all comparisons are as claimed.
+        is_silenced: whether the word is OPEN whatever the trials say, for want of a control.
     """
 
-    word: ClaimWord
+    word: ClaimWord | ControlWord
     reason: str
     kind: Kind
     comparisons: int
@@ -68,6 +72,7 @@ class ClaimAnswer:
     ratio: Interval | None = None
     trials: int = 0
     trials_ahead: int = 0
+    is_silenced: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +105,7 @@ class ClaimResult:
         unit: of its differences, None for bare ratios.
         support: what the printed numbers say of it, with their rounding.
         answer: what the trials say of it.
+        given: the headroom that it rests on; of a control, where its outcome is known from.
     """
 
     id: str
@@ -111,9 +117,11 @@ class ClaimResult:
     support_reason: str
     answer: ClaimAnswer
     comparisons: tuple[Comparison, ...]
+    rests_on: str | None = None
+    given: str = ""
 
     @property
-    def word(self) -> ClaimWord:
+    def word(self) -> ClaimWord | ControlWord:
         return self.answer.word
 
     @property
@@ -143,16 +151,19 @@ class Known:
 def judged(claim: Claim, comparisons: Sequence[Elementary], known: Known) -> ClaimResult:
     """A claim with the comparisons that it is bound to, held against print and trials."""
     supported, why = support(comparisons)
+    control = claim.control
     return ClaimResult(
         id=claim.id,
         says=claim.says,
-        holds=claim.holds,
+        holds=claim.holds if control is None else f"{claim.holds} by {control.least:g}",
         headline=claim.headline,
         unit=comparisons[0].unit,
         support=supported,
         support_reason=why,
         answer=answer_claim(claim, comparisons, known),
         comparisons=tuple(_comparison(one, known) for one in comparisons),
+        rests_on=claim.rests_on,
+        given="" if control is None else f"known from {control.source}",
     )
 
 
@@ -187,12 +198,15 @@ def answer_claim(claim: Claim, comparisons: Sequence[Elementary], known: Known) 
     for leaf in trained:
         if leaf.key in known.incomplete:
             reason = f"{leaf.cell.label}: {known.incomplete[leaf.key]}"
-            return unanswered("OPEN", f"Fewer trials than planned: {reason}.")
+            word: ClaimWord = "OPEN" if claim.control is None else "NOT RUN"
+            return unanswered(word, f"Fewer trials than planned: {reason}.")
     if contrasts.n < 2:
         return unanswered("NOT RUN", "Fewer than two paired trials.")
     if not np.isfinite(contrasts.ours).all():
         reason = "A divisor is zero, or a value not finite, in some trial."
         return unanswered("NOT COMPARED", reason)
+    if claim.control is not None:
+        return _known(claim.control.least, contrasts)
     if "=" in relations:
         widths = [width for one in comparisons if (width := known.margin(one)) is not None]
         if len(widths) < k:
@@ -202,6 +216,30 @@ def answer_claim(claim: Claim, comparisons: Sequence[Elementary], known: Known) 
     if "~" in relations:
         return _close(contrasts, [float(one.tolerance or 0) for one in comparisons])
     return _directed(claim, contrasts)
+
+
+def _known(least: float, contrasts: Contrasts) -> ClaimAnswer:
+    """A control: whether each comparison is shown to exceed `least`; the weakest is told."""
+    own = [both for pair in contrasts.intervals(contrasts.level) for both in pair]
+    weakest = min(own, key=lambda one: -math.inf if one.low is None else one.low)
+    ends = "" if weakest.low is None else f" [{weakest.low:.3g}, {weakest.high:.3g}]"
+    shown = sum(
+        first.lies_above(least) and second.lies_above(least)
+        for first, second in zip(own[::2], own[1::2], strict=True)
+    )
+    k = len(contrasts.comparisons)
+    return ClaimAnswer(
+        "SEEN" if shown == k else "NOT SEEN",
+        f"{weakest.mean:.3g}{ends}, at least {least:g} is needed.".replace("-", "−"),
+        "control",
+        k,
+        shown=shown,
+        ours=weakest,
+        trials=contrasts.n,
+        trials_ahead=int(
+            (np.minimum(contrasts.ours, contrasts.by_trial) > least).all(axis=0).sum()
+        ),
+    )
 
 
 def _counted(contrasts: Contrasts) -> ClaimAnswer:

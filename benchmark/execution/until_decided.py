@@ -104,9 +104,9 @@ def _undecided(plan: Plan, store: Store, not_run: Mapping[str, str]) -> list[Cla
     report = judge(plan, load_trials(plan, store, not_run), command="", audit=False)
     return [
         (table.id, claim.id)
-        for table in report.tables
+        for table in (*report.tables, *report.controls)
         for claim in table.claims
-        if claim.word == "OPEN"
+        if claim.word in ("OPEN", "NOT SEEN")
     ]
 
 

@@ -67,7 +67,7 @@ class Recorded:
 
     Attributes:
         cells: by place, `3: CP-CFL|SimCLR @ T = 25`.
-        claims: their words by place, `3: id`.
+        claims: their words by place, `3: id`, and those of controls.
         tables: their words by id; none in older baselines.
         retention: of the metric that decides a table, by id.
         sources: by file of the code, its SHA-256; several where several versions made the runs.
@@ -205,7 +205,7 @@ def _problem(error: ValidationError, path: Path, what: str) -> FedreproError:
 
 def _recorded(report: Mapping[str, Any]) -> Recorded:
     """A report as plain data, in what is compared of it."""
-    made = report["provenance"]
+    made, tables = report["provenance"], (*report["tables"], *report.get("controls", ()))
     plain = {
         "paper": report["paper"],
         "profile": report["profile"],
@@ -222,12 +222,12 @@ def _recorded(report: Mapping[str, Any]) -> Recorded:
                 "published": cell["published"],
                 "margin": cell.get("margin"),
             }
-            for table in report["tables"]
+            for table in tables
             for cell in table["cells"]
         },
         "claims": {
             f"{table['id']}: {claim['id']}": claim["answer"]["word"]
-            for table in report["tables"]
+            for table in tables
             for claim in table["claims"]
         },
         "tables": {table["id"]: table["word"] for table in report["tables"]},
@@ -240,7 +240,7 @@ def _recorded(report: Mapping[str, Any]) -> Recorded:
         "versions": made["versions"],
         "stated": {
             f"{table['id']}: {claim['id']}": claim["holds"]
-            for table in report["tables"]
+            for table in tables
             for claim in table["claims"]
         },
         "failed": [

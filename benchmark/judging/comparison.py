@@ -22,7 +22,9 @@ from .tolerance import mean_tolerance, means_by_trial, spread_changed
 Sources = Mapping[str, Mapping[str, str]]
 ABSENT = "absent"
 _EXACT = 1e-9
-_RANKS = {"HOLDS": 3, "PASS": 3, "SAME DIRECTION": 2, "OPPOSITE": 0, "FAIL": 0}
+_RANKS = {
+    "HOLDS": 3, "PASS": 3, "SEEN": 3, "SAME DIRECTION": 2, "OPPOSITE": 0, "FAIL": 0, "NOT SEEN": 0,
+}  # fmt: skip
 """Of claims and tables; a lower rank is worse. All other words are between."""
 
 
@@ -186,7 +188,7 @@ def groups_of(report: Report) -> dict[str, str]:
 
 
 def _cells(report: Report) -> Iterator[tuple[str, CellResult]]:
-    for table in report.tables:
+    for table in (*report.tables, *report.controls):
         for cell in table.cells:
             yield place_of(table.id, cell.row, cell.column), cell
 

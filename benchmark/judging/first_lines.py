@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from ..claims.answer import ClaimResult, ClaimWord
+from ..claims.answer import ClaimResult
 from ..results import TableResult
 from ..stats.intervals import Interval
 from .leads import Lead
 from .table_answer import TableAnswer, bare_label
 
-_SAID: Mapping[ClaimWord, tuple[str, str, str, str]] = {
+_SAID: Mapping[str, tuple[str, str, str, str]] = {
     "HOLDS": ("{}", "yes", "holds", "hold"),
     "SAME DIRECTION": (
         "{}, in the same direction as published",
@@ -72,6 +72,8 @@ def _found(claim: ClaimResult) -> str:
     answer, clause = claim.answer, claim.headline
     said = _SAID[answer.word][0].format(clause)
     of = f"of {answer.comparisons} comparisons"
+    if answer.is_silenced:
+        return f"{said}, since no control is seen on its data"
     if answer.kind == "counted":
         return f"{said}, by calculation"
     if answer.word == "SAME DIRECTION" and answer.behind:
@@ -99,7 +101,8 @@ def evidence(tables: Sequence[TableResult]) -> Iterator[str]:
                 yield f"{claim.headline} ({_place(table)}): {_answered(claim)}"
     for table in tables:
         for lead in table.leads if any(one.headline for one in table.claims) else ():
-            said = _led(lead, table.unit == "%")
+            is_silenced = any(one.answer.is_silenced for one in table.claims)
+            said = _led(lead, table.unit == "%", is_silenced)
             where = f", mean of {lead.columns} columns" if lead.columns > 1 else ""
             yield f"{_place(table)}, {lead.own} against the baselines printed best{where}: {said}"
 
@@ -135,9 +138,22 @@ def totals(
         yield f"all tables together: differences {retained} times the printed{without}"
     elif any(one.answers for one in tables):
         yield "all tables together: fewer than two trials are common to all"
-    claims = [claim.answer for table in tables for claim in table.claims]
-    said = Counter(one.word for one in claims)
-    counted = sum(one.word == "HOLDS" and one.kind == "counted" for one in claims)
+    claims = [claim for table in tables for claim in table.claims]
+    noun = "claim" if len(claims) == 1 else "claims"
+    yield f"of {len(claims)} {noun} {_counts(claims)}"
+    if resting := [one for one in claims if one.rests_on is not None]:
+        room = "; ".join(dict.fromkeys(one.given for one in resting if one.given))
+        rest = "1 rests" if len(resting) == 1 else f"{len(resting)} rest"
+        yield f"of these, {rest} on pre-training, {room}: {_counts(resting)}"
+    if contradictions is not None:
+        noun = "contradiction" if contradictions == 1 else "contradictions"
+        yield f"audit: {contradictions} {noun} among the paper's own numbers"
+
+
+def _counts(claims: Sequence[ClaimResult]) -> str:
+    """`3 hold (1 of them calculated), 1 is open`."""
+    said = Counter[str](one.word for one in claims)
+    counted = sum(one.word == "HOLDS" and one.answer.kind == "counted" for one in claims)
     parts = [
         f"{n} {several if n != 1 else one}"
         for word, (_, _, one, several) in _SAID.items()
@@ -145,11 +161,7 @@ def totals(
     ]
     if counted:
         parts[0] += f" ({counted} of them calculated)"
-    noun = "claim" if len(claims) == 1 else "claims"
-    yield f"of {len(claims)} {noun} {', '.join(parts)}"
-    if contradictions is not None:
-        noun = "contradiction" if contradictions == 1 else "contradictions"
-        yield f"audit: {contradictions} {noun} among the paper's own numbers"
+    return ", ".join(parts)
 
 
 def _answered(claim: ClaimResult) -> str:
@@ -165,17 +177,18 @@ def _answered(claim: ClaimResult) -> str:
     trials = f"{answer.trials_ahead} of {answer.trials} trials"
     if answer.comparisons > 1:
         trials = f"all {answer.comparisons} comparisons in {trials}"
-    return f"{word}, {interval(answer.ours, points)}, {trials} ({printed})"
+    given = f", {claim.given}" if claim.given else ""
+    return f"{word}, {interval(answer.ours, points)}, {trials} ({printed}){given}"
 
 
-def _led(lead: Lead, points: bool) -> str:
+def _led(lead: Lead, points: bool, is_silenced: bool) -> str:
     ours = interval(lead.ours, points)
     word = "open"
-    if lead.ours.lies_above(0) or lead.ours.lies_below(0):
+    if not is_silenced and (lead.ours.lies_above(0) or lead.ours.lies_below(0)):
         word = "ahead" if lead.ours.mean > 0 else "behind"
     printed = _number(lead.printed, points)
     said = f"{word}, {ours}, ahead in {lead.ahead} of {lead.trials} trials (printed {printed})"
-    if word == "open" and lead.shown_in_80 is not None:
+    if word == "open" and not is_silenced and lead.shown_in_80 is not None:
         said += (
             f"; a lead of {_size(lead.shown_in_80, points)} would be seen in four of five such runs"
         )

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ..analytic import recomputed
 from ..audit.findings import Finding, findings_for
-from ..claims.answer import Known
+from ..claims.answer import ClaimResult, Known
 from ..claims.answer import judged as judge_claim
 from ..claims.bind_cells import bind
 from ..claims.contrasts import is_trained
 from ..claims.nodes import CellKey, Elementary, key_of
 from ..config import RunConfig
 from ..metrics import within_bounds
+from ..planning.headroom import Headroom, data_of, measured
 from ..planning.plan import Plan, PlannedCell
 from ..results import AuditFinding, CellResult, Departure, FirstLines, Report, TableResult, Verdict
 from ..spec.model import Claim, Table
 from ..stats.intervals import describe
 from .answers import Answered, answer, pooled
 from .cell_verdicts import cell_verdicts
+from .controls import Gate, given, line
 from .evidence import Evidence
 from .figure_data import panels
 from .first_lines import evidence, sentence, totals
@@ -79,11 +81,8 @@ def judge_evidence(
     plan = evidence.plan
     found = findings_for(plan.paper, plan.tables) if audit else ()
     judging, taken = _Judging(plan, evidence, found), plan.paper.readings
-    judged = tuple(map(judging.table, judging.shown))
-    read = {}
-    for name, other in (others or {}).items():
-        again = _Judging(other.plan, other, ())
-        read[name] = tuple(map(again.table, again.shown))
+    judged = judging.tables()
+    read = {name: _Judging(one.plan, one, ()).tables() for name, one in (others or {}).items()}
     return Report(
         paper=plan.paper.id,
         title=plan.paper.title,
@@ -105,6 +104,7 @@ def judge_evidence(
         edited=tuple(sorted(evidence.edited)),
         protected=evidence.given is not None or plan.is_protected,
         first=judging.first_lines(judged),
+        controls=judging.tables(of_controls=True),
     )
 
 
@@ -172,6 +172,57 @@ class _Judging:
             one.id: [(claim, bind(claim, one, paper)) for claim in one.claims] for one in self.shown
         }
 
+    @cached_property
+    def data(self) -> Mapping[CellKey, str]:
+        """By trained cell, the data set on which its clients learn."""
+        cells, trained = self.evidence.cells, dict[CellKey, str]()
+        for one in self.plan.cells:
+            key = key_of(one.cell)
+            if one.cell.kind == "empirical" and (one.config is not None or cells[key].found):
+                trained[key] = data_of(one) or "data that are not known"
+        return trained
+
+    def data_in(self, table: Table) -> set[str]:
+        """The data sets of a table's trained cells."""
+        return {name for key, name in self.data.items() if key[0] == table.id}
+
+    @cached_property
+    def headroom(self) -> Mapping[str, Headroom]:
+        """By data set, what was measured among controls."""
+        cells = self.evidence.cells
+        return measured(self.plan.controls, lambda one: cells[key_of(one.cell)].found)
+
+    @cached_property
+    def controls(self) -> Sequence[ClaimResult]:
+        return [one for found in self.tables(of_controls=True) for one in found.claims]
+
+    @cached_property
+    def gate(self) -> Gate | None:
+        """What the controls allow to be said; None where the profile has none."""
+        by_data: dict[str, list[ClaimResult]] = {}
+        tables = [one for one in self.shown if one.is_control]
+        bound = (leaves for one in tables for _, leaves in self.bound[one.id])
+        for result, comparisons in zip(self.controls, bound, strict=True):
+            for name in self.read_by(comparisons):
+                by_data.setdefault(name, []).append(result)
+        return Gate(by_data) if tables else None
+
+    def read_by(self, comparisons: Sequence[Elementary]) -> set[str]:
+        """The data sets of the trained cells that comparisons name."""
+        leaves = [leaf for one in comparisons for leaf in one.leaves if is_trained(leaf)]
+        return {self.data[leaf.key] for leaf in leaves if leaf.key in self.data}
+
+    def claim(self, claim: Claim, comparisons: Sequence[Elementary], table: Table) -> ClaimResult:
+        """A claim as far as controls let it speak."""
+        found, data = judge_claim(claim, comparisons, self.known(table, comparisons)), set[str]()
+        if not table.is_control:
+            data = self.read_by(comparisons)
+        if claim.rests_on is not None:
+            found = replace(found, given=given(sorted(data), self.headroom))
+        if not data or self.gate is None:
+            return found
+        return self.gate.claim(found, data | self.data_in(table))
+
     def known(self, table: Table, comparisons: Sequence[Elementary]) -> Known:
         """What is known of the cells of a claim.
 
@@ -202,6 +253,11 @@ class _Judging:
         fits = table.margin is not None and one.unit == (table.unit or "")
         return float(table.margin.value) if table.margin is not None and fits else None
 
+    def tables(self, of_controls: bool = False) -> tuple[TableResult, ...]:
+        """What is shown of the paper, or its controls."""
+        shown = (one for one in self.shown if one.is_control is of_controls)
+        return tuple(map(self.table, shown))
+
     def table(self, table: Table) -> TableResult:
         cells = [one for one in self.plan.cells if one.cell.table == table.id]
         drawings = [one for one in self.plan.drawings if one.cell.table == table.id]
@@ -210,6 +266,8 @@ class _Judging:
         verdicts = cell_verdicts(table, cells, self.evidence)
         commands = {row: command_of(self.plan, table.id, row) for row in table.rows}
         answered = self.answered[table.id]
+        if not table.is_control and self.gate is not None:
+            answered = self.gate.table(answered, self.data_in(table))
         judged = tuple(
             self.cell(
                 one,
@@ -230,8 +288,7 @@ class _Judging:
             margin_reason=None if table.margin is None else table.margin.reason,
             cells=judged,
             claims=tuple(
-                judge_claim(claim, comparisons, self.known(table, comparisons))
-                for claim, comparisons in self.bound[table.id]
+                self.claim(claim, comparisons, table) for claim, comparisons in self.bound[table.id]
             ),
             departures=departures,
             unstated=tuple(
@@ -283,7 +340,13 @@ class _Judging:
             run_on=what_first(self.plan.profile.name, tables),
             evidence=tuple(evidence(tables)),
             totals=tuple(totals(tables, found, pooled(self.observed), failed)),
+            controls="" if self.gate is None else self.control_line(self.gate),
         )
+
+    def control_line(self, gate: Gate) -> str:
+        """How many controls are seen, on which data none is, and the headroom."""
+        data = set().union(*(self.data_in(one) for one in self.shown if not one.is_control))
+        return line(self.controls, gate, data, self.headroom.values())
 
     def findings(self, table: Table) -> tuple[AuditFinding, ...]:
         """What the audit found out of order among the printed numbers of `table`."""

@@ -76,7 +76,7 @@ def _paper(report: Report, whole: bool) -> list[str]:
     if not whole:
         return [*blocks, _scoreboard(board)]
     blocks += [_tables(report), _scoreboard(board)]
-    blocks += [_curves(report), *map(_section, report.tables)]
+    blocks += [_curves(report), *map(_section, (*report.controls, *report.tables))]
     blocks += [
         _gathered("Departures", report, "departures"),
         _gathered("Unstated settings", report, "unstated"),
@@ -88,7 +88,7 @@ def _paper(report: Report, whole: bool) -> list[str]:
 def _first(board: Scoreboard) -> list[str]:
     """The first lines of a report."""
     first = board.report.first
-    lines = [f"- {md.escape(one)}" for one in (*first.evidence, *first.totals)]
+    lines = [f"- {md.escape(one)}" for one in first.lines[1:]]
     run_on = f" {md.escape(f'({first.run_on})')}" if first.run_on else ""
     return [
         f"> **{md.escape(first.sentence)}**{run_on}",

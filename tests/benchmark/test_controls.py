@@ -5,12 +5,20 @@ from unittest.mock import Mock
 
 import pytest
 
+from fedrepro.benchmark.claims.nodes import key_of
 from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.judging import baseline, comparison
+from fedrepro.benchmark.judging.evidence import CellTrials, Evidence
+from fedrepro.benchmark.judging.judge import judge_evidence
+from fedrepro.benchmark.judging.scoreboard import Scoreboard
+from fedrepro.benchmark.planning import headroom
 from fedrepro.benchmark.planning.check import check
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.planning.summary import Summary
+from fedrepro.benchmark.results import Departure, Report
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.store.store import Store
+from fedrepro.reports.writers import junit
 from tests.benchmark.small_papers import write_made_up
 
 PAPER = """\
@@ -18,7 +26,7 @@ id = "made-up"
 title = "A paper"
 authors = "N. N."
 year = 2023
-own = ["Ours|*"]
+own = ["Ours|none"]
 baselines = ["FedAvg"]
 
 [experiment]
@@ -65,11 +73,12 @@ published = [70.0]
 [[claims]]
 id = "better"
 says = "ours is better"
+headline = "it beats the others"
 holds = "'Ours|none' > 'FedAvg', 'IFCA'"
 [[claims]]
 id = "worse"
-says = "FedAvg is last"
-holds = "'FedAvg' < 'FedProx'"
+says = "IFCA is better"
+holds = "'IFCA' > 'Ours|none'"
 """.replace('"Ours|none"\nm', '["Ours", "none"]\nm')
 CONTROLS = """\
 table = "controls"
@@ -176,3 +185,156 @@ def test_a_run_that_a_table_shows_is_refused_where_it_is_planned(tmp_path: Path)
     written(tmp_path, CONTROLS.replace("0.07", "0.2"))
     with pytest.raises(SpecError, match="reads the run of table 3, FedProx @ end"):
         planned(tmp_path)
+
+
+AS_PRINTED = {
+    "FedAvg": (60.0, 60.2, 59.9),
+    "FedProx": (62.0, 62.1, 62.3),
+    "IFCA": (66.1, 66.0, 65.8),
+    "Ours|none": (70.0, 70.3, 69.8),
+}
+REVERSED = {row: tuple(130.0 - value for value in trials) for row, trials in AS_PRINTED.items()}
+SEEN = {"even": (50.0, 52.0, 54.0), "uneven": (45.0, 46.9, 49.2)}
+NOT_SEEN = {"even": (50.0, 52.0, 54.0), "uneven": (46.9, 49.2, 50.8)}  # 3.1, 2.8, 3.2
+SCALED = Departure("profile", "paper", "reduced", "time")
+
+
+def judged(
+    root: Path, trials: dict[str, tuple[float, ...]], profile: str = "reduced", sets: str = ""
+) -> Report:
+    """The report on these trials, by row; a row without trials was not run."""
+    plan = planned(root, profile)
+    n = max(map(len, trials.values()))
+    given = {}
+    for one in plan.cells:
+        values = trials.get("|".join(one.cell.row), ())
+        short = None if len(values) in (0, n) else f"{len(values)} of {n} trials finished"
+        seeds = tuple(range(len(values)))
+        missing = None if values else "no trial"
+        given[key_of(one.cell)] = CellTrials(values, seeds, missing, incomplete=short)
+    return judge_evidence(Evidence(plan, {}, given=given, declared=SCALED), command="")
+
+
+def words(report: Report) -> tuple[str, ...]:
+    (table,) = report.tables
+    return (table.word, *(claim.word for claim in table.claims))
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    written(tmp_path)
+    return tmp_path
+
+
+def test_where_controls_are_seen_words_are_those_without_them(root: Path) -> None:
+    report = judged(root, AS_PRINTED | SEEN)
+    without = judged(root, AS_PRINTED, "paper")
+    assert words(report) == words(without) == ("PASS", "HOLDS", "OPPOSITE")
+    assert [one.answer for one in report.tables[0].claims] == [
+        one.answer for one in without.tables[0].claims
+    ]
+    assert (without.controls, without.first.controls) == ((), "")
+    assert report.first.lines[1] == "controls: 1 of 1 seen"
+    (control,) = report.controls[0].claims
+    assert (control.word, control.given) == ("SEEN", "known from McMahan et al. 2017")
+    assert control.answer.ours is not None
+    assert control.answer.ours.low == pytest.approx(4.9667 - 4.3027 * 0.1528 / 3**0.5, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("controls", "word", "why"),
+    [
+        (NOT_SEEN, "NOT SEEN", "not seen (3.03 [2.52, 3.55], at least 3 is needed)"),
+        ({"even": (50.0,) * 3, "uneven": (40.0,) * 3}, "NOT RUN", "not run (Fewer trials than"),
+        ({"even": (9.0, 8.0, 7.0), "uneven": (4.0, 3.0, 2.0)}, "NOT SEEN", "seen (5, at least 3"),
+        ({}, "NOT RUN", "not run (even @ end: no trial)"),
+        (SEEN | {"even": (50.0, 52.0)}, "NOT RUN", "not run (Fewer trials than planned"),
+        ({"even": SEEN["uneven"], "uneven": SEEN["even"]}, "NOT SEEN", "not seen (−4.97 [−5.35, "),
+    ],
+    ids=[
+        "close",
+        "equal trials",
+        "equal differences",
+        "no trials",
+        "fewer trials",
+        "the other way",
+    ],
+)
+def test_without_a_control_that_is_seen_nothing_is_said(
+    root: Path, controls: dict[str, tuple[float, ...]], word: str, why: str
+) -> None:
+    for trials in (REVERSED, AS_PRINTED):
+        report, without = judged(root, trials | controls), judged(root, trials, "paper")
+        assert words(report) == ("OPEN", "OPEN", "OPEN") != words(without)
+    assert report.controls[0].claims[0].word == word
+    for reason in (report.tables[0].reason, *(one.reason for one in report.tables[0].claims)):
+        assert reason.startswith("The miniature cannot speak on this: control `even-beats-uneven`")
+        assert why in reason
+    assert f"0 of 1 seen; {word.lower()}: even-beats-uneven" in report.first.lines[1]
+    # What trials say stays in sight; only words change.
+    (table,), (same,) = report.tables, without.tables
+    assert [one.retention for one in table.answers] == [one.retention for one in same.answers]
+    assert [one.answer.ours for one in table.claims] == [one.answer.ours for one in same.claims]
+    assert {one.word for one in table.answers} == {"OPEN"}
+    said = "whether it beats the others is open, since no control is seen on its data."
+    assert report.first.sentence == f"made-up: {said}"
+    assert "against the baselines printed best: open, +" in report.first.evidence[1]
+
+
+def test_each_data_set_needs_a_control(tmp_path: Path) -> None:
+    other = TABLE.replace('method = "ifca"', 'method = "ifca"\nclients.data = "fashion-excerpt"')
+    written(tmp_path, table=other)
+    report = judged(tmp_path, AS_PRINTED | SEEN)
+    assert words(report) == ("OPEN", "OPEN", "OPEN")
+    assert report.tables[0].reason.endswith("no control reads fashion-excerpt.")
+    assert report.first.lines[1] == "controls: 1 of 1 seen; no control reads fashion-excerpt"
+
+
+def test_what_was_not_run_or_counts_alone_keeps_its_word(root: Path) -> None:
+    some = {row: trials for row, trials in AS_PRINTED.items() if row != "FedAvg"}
+    assert words(judged(root, some | NOT_SEEN)) == ("OPEN", "NOT RUN", "OPEN")
+    assert words(judged(root, NOT_SEEN)) == ("NOT RUN", "NOT RUN", "NOT RUN")
+
+
+def test_controls_are_no_claims(root: Path) -> None:
+    report = judged(root, AS_PRINTED | NOT_SEEN)
+    board = Scoreboard(report)
+    assert (sum(board.claims.values()), sum(board.verdicts.values())) == (2, 4)
+    assert "of 2 claims 0 hold, 2 are open" in report.first.totals
+    assert "claim even" not in junit.render([report])
+    assert ".controls" not in junit.render([report])
+
+
+def test_a_control_that_falls_or_asks_for_less_is_a_regression(root: Path) -> None:
+    before = baseline.recorded(judged(root, AS_PRINTED | SEEN))
+    assert before.claims["controls: even-beats-uneven"] == "SEEN"
+    assert {"controls: even @ end", "3: FedAvg @ end"} <= before.trained.keys()
+    same = comparison.check(before, judged(root, AS_PRINTED | SEEN))
+    assert same.passed
+    for trials in (NOT_SEEN, {}):
+        fallen = comparison.check(before, judged(root, AS_PRINTED | trials)).regressions
+        assert "controls: even-beats-uneven" in {one.where for one in fallen if one.what == "claim"}
+    written(root, CONTROLS.replace("least = 3.0", "least = 1.0"))
+    less = comparison.check(before, judged(root, AS_PRINTED | SEEN)).regressions
+    assert [one.what for one in less] == ["spec"]
+    written(root, None)
+    gone = comparison.check(before, judged(root, AS_PRINTED)).regressions
+    assert "controls: even-beats-uneven" in {one.where for one in gone}
+
+
+def test_claims_that_rest_on_headroom_say_how_much_there_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resting = TABLE.replace('id = "better"', 'id = "better"\nrests_on = "headroom"')
+    row = '[[rows]]\nlabel = "room"\nmetric = "f1_macro"\npublished = [""]\n'
+    written(tmp_path, CONTROLS.replace("[[claims]]", row + "[[claims]]"), resting)
+    trials = AS_PRINTED | SEEN | {"room": (3.0, 3.5, 4.0)}
+    unmeasured = judged(tmp_path, trials).tables[0].claims[0]
+    assert unmeasured.given == "given unmeasured headroom on digits"
+    monkeypatch.setattr(headroom, "METRIC", "f1_macro")
+    report = judged(tmp_path, trials)
+    room = "3.5 [2.3, 4.7] points of headroom on digits"
+    assert report.first.lines[1] == f"controls: 1 of 1 seen; pre-training has {room}"
+    first, second = report.tables[0].claims
+    assert (first.given, second.given) == (f"given {room}", "")
+    assert f"of these, 1 rests on pre-training, given {room}: 1 holds" in report.first.totals

@@ -137,7 +137,8 @@ def _one(paper: Paper, given: argparse.Namespace) -> tuple[Report, BaselineCheck
 
 def _check_failed(report: Report, accepted: Sequence[str]) -> None:
     """Raises `FedreproError` for failed trials of rows that --with-failed does not name."""
-    failed = {"|".join(cell.row) for one in report.tables for cell in one.cells if cell.failed}
+    tables = (*report.tables, *report.controls)
+    failed = {"|".join(cell.row) for one in tables for cell in one.cells if cell.failed}
     unnamed = sorted(failed - set(accepted))
     if unnamed:
         options = " ".join(f"--with-failed {shlex.quote(row)}" for row in unnamed)

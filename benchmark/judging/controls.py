@@ -1,0 +1,78 @@
+"""What positive controls decide: on data without one that is seen, a small run says nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+
+from ..claims.answer import ClaimResult
+from ..planning.headroom import Headroom
+from .answers import Answered
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The judged controls of a plan, which has some, by the data set that they read."""
+
+    controls: Mapping[str, Sequence[ClaimResult]]
+
+    def why_open(self, data: Set[str]) -> str | None:
+        """Why nothing is said of trials on these data sets; None where something is."""
+        for name in sorted(data):
+            for one in self.controls.get(name, ()):
+                if one.word != "SEEN":
+                    how = "run" if one.word == "NOT RUN" else "seen"
+                    told = one.reason.rstrip(".")
+                    return f"{_SILENT}: control `{one.id}` was not {how} ({told})."
+            if name not in self.controls:
+                return f"{_SILENT}: no control reads {name}."
+        return None
+
+    def table(self, found: Answered, data: Set[str]) -> Answered:
+        """What trials say of a table whose trained cells read `data`."""
+        why = self.why_open(data)
+        if why is None or found.word in ("NOT COMPARED", "NOT RUN"):
+            return found
+        answers = tuple(replace(one, word="OPEN", reason=why) for one in found.answers)
+        return replace(found, word="OPEN", reason=why, answers=answers)
+
+    def claim(self, found: ClaimResult, data: Set[str]) -> ClaimResult:
+        """A claim that rests on trained cells, which read `data`."""
+        why = self.why_open(data)
+        if why is None or found.word in ("NOT COMPARED", "NOT RUN"):
+            return found
+        answer = replace(found.answer, word="OPEN", reason=why, is_silenced=True)
+        return replace(found, answer=answer)
+
+
+_SILENT = "The miniature cannot speak on this"
+
+
+def given(data: Iterable[str], rooms: Mapping[str, Headroom]) -> str:
+    """`given 3.1 [2.0, 4.2] points of headroom on digits`, for a claim that rests on headroom."""
+    said = [rooms[one].said if one in rooms else f"unmeasured headroom on {one}" for one in data]
+    return f"given {' and '.join(said)}" if said else ""
+
+
+def line(
+    controls: Sequence[ClaimResult], gate: Gate, data: Set[str], rooms: Iterable[Headroom]
+) -> str:
+    """`controls: 1 of 2 seen; not seen: a; pre-training has ... points of headroom on digits`.
+
+    data: all that trained cells of tables read.
+    """
+    return "; ".join(_parts(controls, gate, data, rooms))
+
+
+def _parts(
+    controls: Sequence[ClaimResult], gate: Gate, data: Set[str], rooms: Iterable[Headroom]
+) -> Iterator[str]:
+    seen = sum(one.word == "SEEN" for one in controls)
+    yield f"controls: {seen} of {len(controls)} seen"
+    for word in dict.fromkeys(one.word for one in controls if one.word != "SEEN"):
+        yield f"{word.lower()}: {', '.join(one.id for one in controls if one.word == word)}"
+    if lacking := sorted(data - gate.controls.keys()):
+        yield f"no control reads {', '.join(lacking)}"
+    for room in rooms:
+        pixels = "" if room.pixels is None else f" (a probe on raw pixels has {room.pixels:.3g})"
+        yield f"pre-training has {room.said}{pixels}"
