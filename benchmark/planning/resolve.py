@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import Any, Literal
 
 from ...methods import registry
-from ...methods.metrics import headroom
 from ...methods.registry import UnknownNameError
 from ..config import FULL_PRECISION, RunConfig
 from ..errors import SpecError
@@ -28,7 +27,13 @@ from ..spec.model import (
 from ..spec.names import NO_PART, NO_PRETRAINING, NO_PROTOCOL
 from ..spec.settings import PRECISION, get, leaves
 
-MEASUREMENTS = {"relevance": "relevance", **dict.fromkeys(headroom.METRICS, "headroom")}
+MEASUREMENTS = {
+    "relevance": "relevance",
+    "headroom": "headroom",
+    "probe_pretrained": "headroom",
+    "probe_random": "headroom",
+    "probe_pixels": "headroom",
+}
 """Metrics of an encoder that no client trains, and the protocols that measure the start of a run.
 """
 

@@ -1,24 +1,29 @@
 """Positive controls: what a spec may name as one, when they are planned, and what they decide."""
 
 from pathlib import Path
+from types import ModuleType
 from unittest.mock import Mock
 
 import pytest
 
 from fedrepro.benchmark.claims.nodes import key_of
+from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.judging import baseline, comparison
 from fedrepro.benchmark.judging.evidence import CellTrials, Evidence
 from fedrepro.benchmark.judging.judge import judge_evidence
 from fedrepro.benchmark.judging.scoreboard import Scoreboard
-from fedrepro.benchmark.planning import headroom
 from fedrepro.benchmark.planning.check import check
 from fedrepro.benchmark.planning.plan import Plan, make_plan
+from fedrepro.benchmark.planning.resolve import MEASUREMENTS
 from fedrepro.benchmark.planning.summary import Summary
 from fedrepro.benchmark.results import Departure, Report
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.store.store import Store
-from fedrepro.reports.writers import junit
+from fedrepro.methods.metrics import headroom
+from fedrepro.methods.outcome import Curve
+from fedrepro.reports import terminal
+from fedrepro.reports.writers import html, json, junit, latex, markdown
 from tests.benchmark.small_papers import write_made_up
 
 PAPER = """\
@@ -106,6 +111,11 @@ control = { least = 3.0, source = "McMahan et al. 2017" }
 """
 
 
+PRETRAINED = """\
+pretraining = { method = "simclr", data = "digits", part = "unlabeled", images = 32 }
+"""
+
+
 def written(root: Path, controls: str | None = CONTROLS, table: str = TABLE) -> Path:
     folder = write_made_up(root, PAPER, table)
     if controls is not None:
@@ -149,6 +159,18 @@ def test_a_plan_says_what_controls_cost(tmp_path: Path) -> None:
     assert summary.controls == [line] == summary.as_plain()["controls"]
     assert summary.as_plain()["cells"] == summary.as_plain()["measured"] == 4
     assert Summary(planned(tmp_path, "paper"), store, Mock()).controls == []
+
+
+def test_a_plan_tells_headroom_that_is_stored(tmp_path: Path) -> None:
+    row = f'[[rows]]\nlabel = "room"\nmetric = "headroom"\n{PRETRAINED}published = [""]\n'
+    written(tmp_path, CONTROLS.replace("[[claims]]", row + "[[claims]]"))
+
+    def find(run: RunConfig, seed: int) -> object:
+        values = {"headroom": Curve((1,), (0.03 + 0.005 * seed,))}
+        return Mock(metrics=values) if run.method == "headroom" else None
+
+    said = Summary(planned(tmp_path), Mock(find=find), Mock()).controls
+    assert said[1:] == ["pre-training has 3.5 [2.3, 4.7] points of headroom on digits"]
 
 
 MISTAKES = {
@@ -323,18 +345,39 @@ def test_a_control_that_falls_or_asks_for_less_is_a_regression(root: Path) -> No
 
 
 def test_claims_that_rest_on_headroom_say_how_much_there_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
     resting = TABLE.replace('id = "better"', 'id = "better"\nrests_on = "headroom"')
-    row = '[[rows]]\nlabel = "room"\nmetric = "f1_macro"\npublished = [""]\n'
-    written(tmp_path, CONTROLS.replace("[[claims]]", row + "[[claims]]"), resting)
-    trials = AS_PRINTED | SEEN | {"room": (3.0, 3.5, 4.0)}
-    unmeasured = judged(tmp_path, trials).tables[0].claims[0]
+    rows = "".join(
+        f'[[rows]]\nlabel = "{label}"\nmetric = "{metric}"\n{PRETRAINED}published = [""]\n'
+        for label, metric in (("room", "headroom"), ("pixels", "probe_pixels"))
+    )
+    written(tmp_path, CONTROLS.replace("[[claims]]", rows + "[[claims]]"), resting)
+    unmeasured = judged(tmp_path, AS_PRINTED | SEEN).tables[0].claims[0]
     assert unmeasured.given == "given unmeasured headroom on digits"
-    monkeypatch.setattr(headroom, "METRIC", "f1_macro")
-    report = judged(tmp_path, trials)
+    probed = {"room": (3.0, 3.5, 4.0), "pixels": (60.0, 61.0, 62.0)}
+    report = judged(tmp_path, AS_PRINTED | SEEN | probed)
     room = "3.5 [2.3, 4.7] points of headroom on digits"
-    assert report.first.lines[1] == f"controls: 1 of 1 seen; pre-training has {room}"
+    pixels = "(a probe on raw pixels has 61)"
+    assert report.first.lines[1] == f"controls: 1 of 1 seen; pre-training has {room} {pixels}"
     first, second = report.tables[0].claims
     assert (first.given, second.given) == (f"given {room}", "")
     assert f"of these, 1 rests on pre-training, given {room}: 1 holds" in report.first.totals
+
+
+def test_what_headroom_measures_is_known_where_runs_are_planned() -> None:
+    assert {one for one, by in MEASUREMENTS.items() if by == "headroom"} == {*headroom.METRICS}
+
+
+@pytest.mark.parametrize("write", [html, json, latex, markdown], ids=lambda one: one.FILE)
+def test_every_format_tells_controls(root: Path, write: ModuleType) -> None:
+    text = write.render([judged(root, AS_PRINTED | NOT_SEEN)])
+    assert "controls: 0 of 1 seen; not seen: even-beats-uneven" in text
+    if write is not latex:
+        assert "known from McMahan et al. 2017" in text
+
+
+def test_the_terminal_shows_controls_first(root: Path) -> None:
+    text = terminal.render(judged(root, AS_PRINTED | SEEN), lambda text, word="": text)
+    assert "claim SEEN: even data beat uneven ones 4.97 [4.59, 5.35], at least 3" in text
+    assert text.index("Controls") < text.index("Table 3")
