@@ -29,6 +29,8 @@ from typing import Any, get_type_hints
 
 from pydantic import PydanticUserError, TypeAdapter
 
+from .later import without_defaults
+
 _PACKAGES = {
     "federated": ("federated", "FederatedMethod"),
     "objective": ("objectives", "Objective"),
@@ -289,10 +291,9 @@ def with_options(cls: Any, options: Mapping[str, Any]) -> Any:
 
 
 def options_of(made: Any) -> dict[str, Any]:
-    """All fields of a dataclass, as JSON would give them back."""
+    """The fields of a dataclass, as JSON would give them back; of `later` ones what is set."""
     cls: Any = type(made)
-    plain: dict[str, Any] = _adapter(cls).dump_python(made, mode="json", warnings=False)
-    return plain
+    return without_defaults(made, _adapter(cls).dump_python(made, mode="json", warnings=False))
 
 
 @cache

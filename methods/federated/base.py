@@ -27,6 +27,7 @@ import torch
 from torch import Tensor
 
 from ..data.federation import Federation, ImageSet
+from ..later import later
 from ..metrics import Evaluation
 from ..nn.classifier import Classifier
 from ..seeds import Seeds
@@ -200,7 +201,8 @@ class FederatedMethod(ABC):
     which becomes the average of theirs by numbers of training images.
     rounds: T. local_epochs: passes over a client's data per round, with a fresh optimiser each.
     schedule: with `cosine` the rate falls to zero over all rounds in half a period. participation:
-    share of the clients that take part in a round.
+    share of the clients that take part in a round. rate_falls: shares of all rounds after which the
+    rate falls to a tenth. rate_decay: what it is multiplied with after each round.
     """
 
     rounds: int = 100
@@ -212,6 +214,8 @@ class FederatedMethod(ABC):
     weight_decay: float = 0.0
     schedule: Literal["constant", "cosine"] = "constant"
     participation: float = 1.0
+    rate_falls: tuple[float, ...] = later(())
+    rate_decay: float = later(1.0)
 
     def __init_subclass__(cls) -> None:
         """Raises `TypeError` where a step does not take what it is called with."""
@@ -239,9 +243,11 @@ class FederatedMethod(ABC):
     def local_options(self, t: int) -> LocalOptions:
         """How clients train in round `t` (from 0).
 
-        The cosine rate is constant within a round: lr (1 + cos(π t / T)) / 2.
+        The rate is constant within a round; the cosine one is lr (1 + cos(π t / T)) / 2.
         """
         share = (1 + math.cos(math.pi * t / self.rounds)) / 2 if self.schedule == "cosine" else 1.0
+        share *= 0.1 ** sum(t >= fall * self.rounds for fall in self.rate_falls)
+        share *= self.rate_decay**t
         return LocalOptions(
             epochs=self.local_epochs,
             batch_size=self.batch_size,

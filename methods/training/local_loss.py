@@ -6,9 +6,10 @@ Evidence: `tests/methods/test_optim.py`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from ..nn.layers import is_buffer
@@ -22,7 +23,7 @@ class LocalOptions:
 
     optimizer: a name of `methods.optim.optimizers`, where it says what each of them makes of
     sgd_momentum and weight_decay; 0 is none. drop_last: whether an epoch ends before a last,
-    smaller batch.
+    smaller batch. clip_norm: to which a client's gradients of a step are shortened; None: not.
     """
 
     epochs: int
@@ -32,12 +33,23 @@ class LocalOptions:
     sgd_momentum: float = 0.0
     weight_decay: float = 0.0
     drop_last: bool = False
+    clip_norm: float | None = None
 
     def images_of_epoch(self, held: int) -> int:
         """How many of the images that a client holds an epoch takes; all of less than one batch."""
         if not self.drop_last or held < self.batch_size:
             return held
         return held // self.batch_size * self.batch_size
+
+    def clip(self, weights: Iterable[Tensor]) -> None:
+        """Shortens the gradients of stacked weights, of each model by their L2 norm over all."""
+        if self.clip_norm is None:
+            return
+        grads = [one.grad for one in weights if one.grad is not None]
+        norm = torch.stack([grad.flatten(1).square().sum(1) for grad in grads]).sum(0).sqrt()
+        scale = (self.clip_norm / (norm + 1e-6)).clamp(max=1)  # (models,)
+        for grad in grads:
+            grad.mul_(scale.view(-1, *(1,) * (grad.dim() - 1)))
 
     def optimizer_over(self, weights: Sequence[Tensor]) -> Optimizer:
         """A fresh optimiser over leaf tensors."""

@@ -51,6 +51,7 @@ def train_client(
             loss = local_loss.loss(state, client_state, batch)  # (1,)
             optimizer.zero_grad(set_to_none=True)
             torch.autograd.backward(loss.sum())
+            options.clip(trained.values())
             optimizer.step()
             with torch.no_grad():
                 local_loss.after(state, client_state, batch)

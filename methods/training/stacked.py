@@ -11,14 +11,13 @@ Evidence: `tests/methods/test_plain.py`, `tests/methods/test_grouping.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from ..nn.layers import is_buffer
-from ..optim.optimizers import Optimizer
 from ..state import State
 from ..transfer import all_to
 from .local_loss import Batch, LocalLoss, LocalOptions
@@ -39,7 +38,7 @@ def train_stack(
     own_of, streams: as `own` and `stream` of `plain.train_client`, of each.
     """
     images = _Images(tuple(members), own_of, streams, options)
-    stack = _Stack(state, client_state, images.ends, options.optimizer_over)
+    stack = _Stack(state, client_state, images.ends, options)
     total = seen = torch.zeros(len(members), device=images.own.device)
     for epoch in range(options.epochs):
         learning = [local_loss.learns(name, epoch) for name in stack.trained]
@@ -128,7 +127,7 @@ class _Stack:
         state: State,
         client_state: State,
         ends: Sequence[int],
-        optimizer_over: Callable[[Sequence[Tensor]], Optimizer],
+        options: LocalOptions,
     ) -> None:
         self.state, self.client_state = state, client_state
         self.trained = [
@@ -142,7 +141,7 @@ class _Stack:
         if len(ends) > 1:
             self._leaves = [[value[piece] for value in whole] for piece in self._pieces]
         leaves = [leaf.requires_grad_() for of_piece in self._leaves for leaf in of_piece]
-        self._optimizer = optimizer_over(leaves)
+        self._options, self._optimizer = options, options.optimizer_over(leaves)
 
     def first(self, n: int, learning: Sequence[bool]) -> tuple[State, State]:
         """State and client state of the first `n` models; those with `learning` get gradients."""
@@ -159,6 +158,7 @@ class _Stack:
         # A weight that does not learn in this epoch keeps no gradient: the optimiser skips it.
         self._optimizer.zero_grad(set_to_none=True)
         torch.autograd.backward(loss.sum())
+        self._options.clip(state[name] for name in self.trained)
         if len(self._pieces) > 1:
             for piece, leaves in zip(self._pieces, self._leaves, strict=True):
                 if piece.stop <= len(loss):

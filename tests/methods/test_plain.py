@@ -30,6 +30,10 @@ T = 3
 class TorchsOptions(LocalOptions):
     """Local options whose optimisers are torch's own, as anybody would write them."""
 
+    def clip(self, weights: Any) -> None:
+        if self.clip_norm is not None:
+            torch.nn.utils.clip_grad_norm_(list(weights), self.clip_norm)
+
     def optimizer_over(self, weights: Any) -> Optimizer:
         made: dict[str, Callable[..., Optimizer]] = {
             "adam": torch.optim.Adam,
@@ -48,6 +52,7 @@ OPTIONS = {
     "sgd": LocalOptions(3, 4, 0.1, "sgd"),
     "sgd-momentum-decay": LocalOptions(3, 4, 0.05, "sgd", sgd_momentum=0.9, weight_decay=0.01),
     "lars": LocalOptions(3, 4, 1.0, "lars", weight_decay=1e-4),
+    "sgd-clipped": LocalOptions(3, 4, 0.5, "sgd", clip_norm=0.3),
 }
 
 

@@ -11,6 +11,7 @@ import torch
 from fedrepro.methods import registry
 from fedrepro.methods.encoders.base import Encoder
 from fedrepro.methods.encoders.cnn import CNN
+from fedrepro.methods.later import later
 from fedrepro.methods.registry import UnknownNameError, class_in, find, module_of, names, names_in
 
 KINDS = ["federated", "objective", "encoder", "partition"]
@@ -102,6 +103,17 @@ class Odd(Encoder):
 def test_a_field_that_no_setting_can_have_is_named() -> None:
     with pytest.raises(TypeError, match=r"test_registry\.Odd: .* 'weights', a torch\.Tensor"):
         registry.with_options(Odd, {"dim": 2})
+
+
+def test_a_later_option_is_told_only_where_it_is_set() -> None:
+    @dataclass(frozen=True)
+    class Younger:
+        old: int = 1
+        new: tuple[float, ...] = later(())
+
+    assert registry.options_of(Younger()) == {"old": 1}
+    assert registry.options_of(Younger(new=(0.5,))) == {"old": 1, "new": [0.5]}
+    assert registry.with_options(Younger, {"old": 1}) == Younger()
 
 
 @pytest.mark.parametrize("kind", registry.kinds())

@@ -95,6 +95,15 @@ def test_a_kept_target_network_outlives_the_round_and_only_moves_with_its_client
     assert not seen[1][name][2].any()
 
 
+def test_the_rate_falls_to_a_tenth_after_shares_of_the_rounds_and_decays_with_each() -> None:
+    """HeteroFL's 300 and 500 of 800 rounds; IFCA's hundredth a round."""
+    steps = FedSimCLR(rounds=800, learning_rate=0.1, rate_falls=(0.375, 0.625))
+    rates = [steps.local_options(t).learning_rate for t in (0, 299, 300, 499, 500, 799)]
+    assert rates == pytest.approx([0.1, 0.1, 0.01, 0.01, 0.001, 0.001])
+    decays = FedSimCLR(rounds=10, learning_rate=0.1, rate_decay=0.99)
+    assert decays.local_options(7).learning_rate == pytest.approx(0.1 * 0.99**7)
+
+
 def test_the_cosine_schedule_falls_from_the_rate_to_nearly_zero() -> None:
     method = FedSimCLR(rounds=10, learning_rate=0.2, schedule="cosine")
     rates = [method.local_options(t).learning_rate for t in range(10)]

@@ -12,15 +12,16 @@ Evidence: `tests/methods/test_supervised.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
+from ...later import later
 from ...nn.classifier import ENCODER
 from ...state import State, part, repeat
 from ...training.local import Supervised
-from ...training.local_loss import Batch
+from ...training.local_loss import Batch, LocalOptions
 from ..base import Memory, Message, Round, Server
 from ..with_labels import WithLabels
 
@@ -67,13 +68,20 @@ def overlapping_average(old: State, held: list[State]) -> State:
 
 @dataclass(frozen=True)
 class HeteroFL(WithLabels):
-    """levels: shares of the channels; client c has number c modulo their count."""
+    """levels: shares of the channels; client c has number c modulo their count.
+
+    clip_norm: to which gradients are shortened; None: not.
+    """
 
     levels: tuple[float, ...] = (1.0, 0.5, 0.25, 0.125, 0.0625)
+    clip_norm: float | None = later(None)
 
     def __post_init__(self) -> None:
         if not self.levels or not all(0 < level <= 1 for level in self.levels):
             raise ValueError(f"levels = {self.levels} are not shares in (0, 1]")
+
+    def local_options(self, t: int) -> LocalOptions:
+        return replace(super().local_options(t), clip_norm=self.clip_norm)
 
     def _by_level(self, clients: Tensor) -> dict[float, Tensor]:
         """Positions among `clients`, by level."""
