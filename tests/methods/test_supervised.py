@@ -18,10 +18,10 @@ from fedrepro.methods.federated.supervised.heterofl import (
     overlapping_average,
     sliced,
 )
-from fedrepro.methods.federated.supervised.moon import MOON, model_contrast
+from fedrepro.methods.federated.supervised.moon import MOON, ModelContrastive, model_contrast
 from fedrepro.methods.federated.supervised.split_mix import SplitMix, ensemble_logits
 from fedrepro.methods.nn.classifier import ENCODER, Classifier, dense_head
-from fedrepro.methods.state import n_bytes, part, repeat, take
+from fedrepro.methods.state import State, n_bytes, part, repeat, take
 from fedrepro.methods.training.local import Supervised, train_clients
 from fedrepro.methods.training.local_loss import Batch, LocalOptions
 from tests.methods.conftest import after_rounds, make_task, one_round
@@ -123,6 +123,28 @@ def test_clients_remember_their_own_last_model() -> None:
     assert not any(torch.equal(v[1:2], server[k]) for k, v in memory.previous.state.items())
 
 
+def test_a_projected_contrast_is_of_the_heads_last_hidden_layer() -> None:
+    task = make_task()
+    head = dense_head(task.model.dim, (5, 2), 3)
+    task = replace(task, model=Classifier(task.model.encoder, task.model.dim, head))
+    received, previous, own = (task.new_model(name) for name in ("a", "b", "c"))
+    batch = Batch((0,), torch.arange(4).view(1, 4), torch.arange(4).view(1, 4), 0)
+    images = to_float(task.federation.train.images[batch.index])
+
+    def z(state: State) -> torch.Tensor:
+        h = task.model.features(state, images, training=state is own)[0]
+        hidden = (h @ state["head.0.weight"][0].T + state["head.0.bias"][0]).relu()
+        return (hidden @ state["head.1.weight"][0].T + state["head.1.bias"][0])[None]
+
+    contrast = model_contrast(z(own), z(received), z(previous), 0.5).mean()
+    losses = [
+        ModelContrastive(task, received, weight, 0.5, projected=True).loss(own, previous, batch)
+        for weight in (0.0, 2.0)
+    ]
+    torch.testing.assert_close(losses[1] - losses[0], 2 * contrast[None])
+    run(MOON(**OPTIONS, projected=True), task)  # type: ignore[arg-type]
+
+
 HETEROFL_METHOD = HeteroFL(
     levels=(1.0, 0.5), rounds=2, local_epochs=1, batch_size=5, learning_rate=0.01
 )
@@ -206,6 +228,27 @@ def test_the_ensemble_is_the_mean_of_its_members_logits() -> None:
     expected = (each[0] + each[1] + each[2] + each[3]) / 4
     torch.testing.assert_close(ensemble_logits(model, bases, images, batch_size=3), expected)
     assert not torch.allclose(each[0], each[1])
+
+
+def test_rescaled_bases_have_the_spread_of_the_whole_network_behind_the_first_layer() -> None:
+    task = widths(make_task())
+    plain = SPLIT_MIX_METHOD.start(task, 0)
+    rescaled = replace(SPLIT_MIX_METHOD, rescaled=True).start(task, 0)
+    for name, value in plain.items():
+        factor = 0.5 if name in ("encoder.conv1.weight", "encoder.dense.weight") else 1.0
+        factor = 0.5 if name == "head.0.weight" else factor
+        assert torch.equal(rescaled[name], value * factor), name
+
+
+def test_masked_bases_learn_nothing_of_classes_that_a_client_lacks() -> None:
+    task = widths(make_task(sizes=(8,)))
+    task.federation.train.labels[:] = 1
+    method = replace(SPLIT_MIX_METHOD, budgets=(1.0,), masked=True)
+    server = method.start(task, 0)
+    _, _, after = one_round(method, Round(task, 0, torch.arange(1)), server)
+    bias = after["head.0.bias"] - server["head.0.bias"]  # bases x classes
+    assert not bias[:, [0, 2]].any()
+    assert bool(bias[:, 1].abs().gt(0).all())
 
 
 def test_budgets_decide_how_many_bases_a_client_trains() -> None:

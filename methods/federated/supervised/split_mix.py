@@ -4,7 +4,11 @@ Paper: Hong et al. 2022, "Efficient split-mix federated learning": the network i
 into k independent base networks of share 1/k; in a round a client trains a random choice of them,
 as many as its budget holds; each is averaged over those who trained it; the prediction is the mean
 of the base networks' logits. As MFCL's baseline, Table 4.
-Departures: adversarial training and domain-aware mixing belong to other experiments and are absent.
+The code of Hong et al. sets the logits of classes that a batch lacks to 0 where classes are uneven
+(`masked`; here of those that the client lacks, as HeteroFL has it), and draws base networks with
+the weights' spread of the whole one (`rescaled`; but for the first layer).
+Departures: adversarial training and domain-aware mixing belong to other experiments and are absent;
+no scaling of layers by k, which batch normalisation undoes.
 Unstated in MFCL: the budgets (those of Hong et al., 1/8, 1/4, 1/2 and all, one after the other over
 the clients); how many base networks are evaluated together (all).
 Evidence: `tests/methods/test_supervised.py`.
@@ -18,11 +22,13 @@ import torch
 from torch import Tensor
 
 from ...data.federation import to_float
+from ...later import later
 from ...nn.classifier import Classifier
 from ...state import State, concatenate, n_models, placed, pool_average, take
 from ...training.local import Supervised
 from ..base import Memory, Message, Round, Server, Task
 from ..with_labels import WithLabels
+from .heterofl import PresentClasses
 
 
 @torch.no_grad()
@@ -44,10 +50,13 @@ class SplitMix(WithLabels):
     """base_width: share of the channels in a base network, 1/k.
 
     budgets: shares of the network that clients can train; client c has number c modulo their count.
+    masked, rescaled: see the module's docstring.
     """
 
     base_width: float = 0.125
     budgets: tuple[float, ...] = (0.125, 0.25, 0.5, 1.0)
+    masked: bool = later(False)
+    rescaled: bool = later(False)
 
     def __post_init__(self) -> None:
         if not 0 < self.base_width <= 1 or not all(0 < b <= 1 for b in self.budgets):
@@ -76,6 +85,9 @@ class SplitMix(WithLabels):
             model.new(task.seeds.generator("weights", "base", attempt, i))
             for i in range(self.n_bases)
         )
+        if self.rescaled:
+            _, *inner = [n for n, value in drawn.items() if value.dim() > 2]
+            drawn |= {name: drawn[name] * self.base_width**0.5 for name in inner}
         return placed(drawn, task.device)
 
     def broadcast(self, now: Round, server: Server) -> Message:
@@ -84,8 +96,11 @@ class SplitMix(WithLabels):
 
     def local_update(self, now: Round, download: Message, memory: Memory) -> Message:
         who, _ = self._chosen(now)
-        loss = Supervised(now.task.narrowed_model(self.base_width), now.task.federation.train, None)
-        trained = self.train(now.of(now.clients[who]), loss, download.per_client["bases"])
+        own = now.of(now.clients[who])
+        narrow, train = now.task.narrowed_model(self.base_width), now.task.federation.train
+        plain = Supervised(narrow, train, None)
+        loss = PresentClasses(own, self.base_width) if self.masked else plain
+        trained = self.train(own, loss, download.per_client["bases"])
         return Message(per_client={"bases": trained.state})
 
     def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
