@@ -91,6 +91,19 @@ def test_global_centroids_come_from_the_clients() -> None:
     assert not torch.allclose(after.centroids, server.centroids)
 
 
+def test_clients_may_only_cluster_in_the_first_round() -> None:
+    task, clients = prepared(make_task()), torch.arange(3)
+    method = replace(METHOD, clusters_first=True)
+    server = method.start(task, 0)
+    memory = method.new_memory(task)
+    _, _, first = one_round(method, Round(task, 0, clients), server, memory)
+    for name, value in first.weights.items():
+        torch.testing.assert_close(value, server.weights[name])
+    assert not torch.allclose(first.centroids, server.centroids)
+    _, _, second = one_round(method, Round(task, 1, clients), first, memory)
+    assert not torch.allclose(second.weights["turns.weight"], first.weights["turns.weight"])
+
+
 FEATARC_METHOD = FeatARC(rounds=2, local_epochs=1, batch_size=5, learning_rate=0.01)
 
 

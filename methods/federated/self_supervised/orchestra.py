@@ -13,12 +13,13 @@ Evidence: `tests/methods/test_orchestra.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from ...clusters.balanced_clustering import balanced_centroids
+from ...later import later
 from ...objectives.orchestra import CENTROIDS, QUEUE
 from ...state import State, repeat
 from ..base import Memory, Message, Round, Server, Task
@@ -35,9 +36,14 @@ class Conductor:
 
 @dataclass(frozen=True)
 class FederatedOrchestra(SelfSupervised):
-    """n_local_clusters: L."""
+    """n_local_clusters: L.
+
+    clusters_first: whether clients only cluster in the first round and train from the second on, as
+    in the code of Lubana et al., so that nobody trains towards random centroids.
+    """
 
     n_local_clusters: int = 16
+    clusters_first: bool = later(False)
 
     def objective_name(self) -> str:
         return "orchestra"
@@ -54,14 +60,21 @@ class FederatedOrchestra(SelfSupervised):
         start = self.begin(now, download, memory)
         client_state = self.learner(now.task).memory(start)
         client_state.update(repeat(download.shared["centroids"], len(now)))
-        trained = self.train(now, self.local_loss(now), start, client_state)
+        only_clusters = self.clusters_first and now.t == 0
+        options = self.local_options(now.t)
+        if only_clusters:  # steps of length 0 fill the queue
+            options = replace(options, epochs=1, learning_rate=0.0)
+        trained = self.train(now, self.local_loss(now), start, client_state, options)
         filled = trained.client_state[f"{QUEUE}.filled"].tolist()
         centroids = [
             self._local(trained.client_state, position, int(filled[position]), stream)
             for position, stream in enumerate(now.streams("local clusters"))
         ]
         return Message(
-            per_client={"weights": trained.state, "centroids": {CENTROIDS: torch.stack(centroids)}},
+            per_client={
+                "weights": start if only_clusters else trained.state,
+                "centroids": {CENTROIDS: torch.stack(centroids)},
+            },
             log={"loss": trained.loss},
         )
 
