@@ -121,11 +121,31 @@ def test_apfls_three_gradients_by_hand() -> None:
         assert found[PERSONAL + SHARE][client].item() == pytest.approx(along, rel=1e-4)
 
 
-def test_apfls_share_stays_between_zero_and_one() -> None:
-    work = APFL().local_loss(make_task((6,)), {})
-    state = {PERSONAL + SHARE: torch.tensor([-0.2, 0.4, 1.7])}
-    work.after(state, {}, batch_of(make_task((6,))))
-    assert state[PERSONAL + SHARE].tolist() == pytest.approx([0.0, 0.4, 1.0])
+@pytest.mark.parametrize(("rate", "ends"), [(0.1, None), (1e4, (0.0, 1.0))])
+def test_apfls_share_takes_plain_steps_between_zero_and_one(
+    rate: float, ends: tuple[float, ...] | None
+) -> None:
+    """Momentum and weight decay are the models': one step after another moves α by the gradient."""
+    task, clients = make_task((6, 6)), torch.arange(2)
+    method = APFL(local_epochs=1, batch_size=3, optimizer="sgd", sgd_momentum=0.9, weight_decay=0.1)
+    v, w = models(task, "a", "b"), models(task, "c", "d")
+    share = torch.tensor([0.3, 0.8])
+    state = {**w, **{PERSONAL + n: x for n, x in v.items()}, PERSONAL + SHARE: share}
+    work, moved = method.local_loss(task, w), list[tuple[torch.Tensor, ...]]()
+    plain = work.after
+
+    def noted(state: State, client_state: State, batch: Batch) -> None:
+        before, slope = work.share.clone(), state[PERSONAL + SHARE].grad.clone()  # type: ignore
+        plain(state, client_state, batch)
+        moved.append((before - rate * slope, state[PERSONAL + SHARE].detach().clone()))
+
+    work.after = noted  # type: ignore[method-assign]
+    options = replace(method.local_options(0), learning_rate=rate)
+    method.train(Round(task, 0, clients), work, state, options=options)
+    assert moved
+    for expected, found in moved:
+        torch.testing.assert_close(found, expected.clamp(0, 1))
+        assert ends is None or set(found.tolist()) <= set(ends)
 
 
 @pytest.mark.parametrize("method", [Ditto(**OPTIONS), APFL(**OPTIONS)], ids=["ditto", "apfl"])  # type: ignore[arg-type]

@@ -3,6 +3,8 @@
 Paper: Deng et al. 2020, Algorithm 1 and Section 4: v̄ = α v + (1 - α) w; the client's copy of the
 global model takes plain steps, w ← w - η ∇f(w), its own v ← v - η ∇_v f(v̄), and
 α ← α - η ⟨∇f(v̄), v - w⟩, kept within [0, 1].
+α's steps have neither momentum nor weight decay, whatever the models' have (as in Deng et al.'s
+code, MLOPTPSU/FedTorch, which moves it in a round's first step alone, and draws it to 0 by 0.02 α).
 Unstated: α at the start (0.5); running statistics of the mixture (its own, not mixed). Taken: α
 moves in every step, not only before a round.
 Evidence: `tests/methods/test_two_models.py` (mixture and all three gradients by hand).
@@ -17,8 +19,8 @@ from torch import Tensor
 
 from ...nn.layers import is_buffer
 from ...state import State
-from ...training.local_loss import Batch
-from ..base import Task
+from ...training.local_loss import Batch, LocalLoss, LocalOptions, TrainedClients
+from ..base import Round, Task
 from ._two_models import PERSONAL, TwoModels, WithPersonalModel, common, personal
 
 SHARE = "share"
@@ -36,13 +38,18 @@ def mixture(state: State) -> State:
 
 
 class _Mixed(TwoModels):
-    """The loss of the mixture, which reaches v and α."""
+    """The loss of the mixture, which reaches v and α; α takes plain steps of length `rate`."""
+
+    rate = 0.0
 
     def personal_loss(self, state: State, x: Tensor, batch: Batch) -> Tensor:
+        self.share = state[PERSONAL + SHARE].detach().clone()
         return self.loss_of(mixture(state), x, batch)
 
     def after(self, state: State, client_state: State, batch: Batch) -> None:
-        state[PERSONAL + SHARE].clamp_(0, 1)
+        share = state[PERSONAL + SHARE]  # which the optimiser has moved with momentum and decay
+        assert share.grad is not None
+        share.copy_((self.share - self.rate * share.grad).clamp(0, 1))
 
 
 @dataclass(frozen=True)
@@ -58,6 +65,20 @@ class APFL(WithPersonalModel):
 
     def both(self, task: Task, received: State, adapting: bool) -> TwoModels:
         return _Mixed(task, adapting)
+
+    def train(
+        self,
+        now: Round,
+        local_loss: LocalLoss,
+        start: State,
+        client_state: State | None = None,
+        options: LocalOptions | None = None,
+        personalising: bool = False,
+    ) -> TrainedClients:
+        options = options or self.local_options(now.t)
+        assert isinstance(local_loss, _Mixed)
+        local_loss.rate = options.learning_rate
+        return super().train(now, local_loss, start, client_state, options, personalising)
 
     def personal_model(self, state: State) -> State:
         return mixture(state)
