@@ -32,7 +32,7 @@ CLAIMS: dict[ClaimWord, str] = {
     "SAME DIRECTION": "the difference has the stated sign; its size or one comparison is open",
     "OPPOSITE": "the difference has the other sign",
     "ABSENT": "at most a quarter of the printed difference is there",
-    "OPEN": "these trials cannot tell",
+    "OPEN": "these trials cannot tell, or no control is seen on their data",
     "NOT COMPARED": "a stated size on other data, or a divisor that is zero in some trial",
     "NOT RUN": "nothing was trained for it; the reason is given",
 }
@@ -48,7 +48,7 @@ CONTROLS: dict[ControlWord, str] = {
 TABLES: dict[TableWord, str] = {
     "PASS": "at least half of the printed differences are seen, whichever part is left out",
     "FAIL": "they are not, whichever part is left out",
-    "OPEN": "these trials cannot tell, or the table rests on one part",
+    "OPEN": "these trials cannot tell, the table rests on one part, or no control is seen",
     "NOT COMPARED": "it prints nothing that trials could be held against",
     "NOT RUN": "nothing was trained for it; the reason is given",
 }

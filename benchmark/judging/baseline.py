@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, field
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
-from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from ..errors import FedreproError
@@ -22,19 +22,6 @@ REPORTS = 2
 """The schemas of baselines and of reports."""
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 """For what is read back: no type is guessed, and no number is infinite or none."""
-
-
-def _by_file(sources: Any) -> Any:
-    """The hashes of each file, also from schema 1, which holds them by run."""
-    if not isinstance(sources, dict) or not all(isinstance(one, dict) for one in sources.values()):
-        return sources
-    found: dict[str, list[Any]] = {}
-    for source in sources.values():
-        for file, content in source.items():
-            known = found.setdefault(file, [])
-            if content not in known:
-                known.append(content)
-    return found
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -68,7 +55,7 @@ class Recorded:
     Attributes:
         cells: by place, `3: CP-CFL|SimCLR @ T = 25`.
         claims: their words by place, `3: id`, and those of controls.
-        tables: their words by id; none in older baselines.
+        tables: their words by id.
         retention: of the metric that decides a table, by id.
         sources: by file of the code, its SHA-256; several where several versions made the runs.
         series: of its trials; None in older baselines, which do not say.
@@ -85,7 +72,7 @@ class Recorded:
     device: str
     cells: dict[str, RecordedCell]
     claims: dict[str, str]
-    sources: Annotated[dict[str, list[str]], BeforeValidator(_by_file)]
+    sources: dict[str, list[str]]
     schema: int = SCHEMA
     series: int | None = None
     tables: dict[str, str] = field(default_factory=dict)
@@ -143,24 +130,18 @@ def save(path: Path, baseline: Recorded) -> None:
 
 
 def load(path: Path) -> Recorded:
-    """A recorded baseline; one of an older schema is compared by its values alone.
+    """A recorded baseline.
 
-    Raises `FedreproError` if there is none, it is damaged, or a newer version wrote it.
+    Raises `FedreproError` if there is none, it is damaged, or a version with another schema wrote
+    it.
     """
     found = _read(TypeAdapter(Recorded), path, "baseline")
-    if found.schema < SCHEMA:
-        found = _values_alone(found)
-    if found.schema > SCHEMA:
+    if found.schema != SCHEMA:
         raise FedreproError(
-            f"the baseline {path} has schema {found.schema}, this version reads up to {SCHEMA}"
+            f"the baseline {path} has schema {found.schema}, this version reads {SCHEMA}: record "
+            "it again"
         )
     return found
-
-
-def _values_alone(older: Recorded) -> Recorded:
-    """A baseline without its words, which older rules gave."""
-    cells = {place: replace(cell, verdict="") for place, cell in older.cells.items()}
-    return replace(older, cells=cells, claims={}, tables={})
 
 
 def read_reports(path: Path) -> list[Recorded]:
@@ -203,6 +184,15 @@ def _problem(error: ValidationError, path: Path, what: str) -> FedreproError:
     return FedreproError(f"{path} is no {what}: {problem}")
 
 
+def _by_file(sources: Iterable[Mapping[str, str]]) -> dict[str, list[str]]:
+    """The hashes of each file that runs depend on."""
+    found: dict[str, dict[str, None]] = {}
+    for source in sources:
+        for file, content in source.items():
+            found.setdefault(file, {})[content] = None
+    return {file: list(contents) for file, contents in found.items()}
+
+
 def _recorded(report: Mapping[str, Any]) -> Recorded:
     """A report as plain data, in what is compared of it."""
     made, tables = report["provenance"], (*report["tables"], *report.get("controls", ()))
@@ -236,7 +226,7 @@ def _recorded(report: Mapping[str, Any]) -> Recorded:
             for table in report["tables"]
             if table["answers"]
         },
-        "sources": {run["key"]: run["source"] for run in report["runs"]},
+        "sources": _by_file(run["source"] for run in report["runs"]),
         "versions": made["versions"],
         "stated": {
             f"{table['id']}: {claim['id']}": claim["holds"]

@@ -259,7 +259,7 @@ def _moved(
     a, b = (ABSENT if side is None else side.verdict for side in (old, new))
     before, after = ({} if side is None else side.by_seed for side in (old, new))
     is_lost = (old is not None and new is None) or (bool(before) and not after)
-    if is_lost or (a != b and a):  # a baseline of older rules has no words
+    if is_lost or a != b:
         is_worse = old is not None and (a == "REPRODUCED" or b == "DISCREPANT")
         yield Movement("verdict", place, a, b, regression=is_lost or is_worse)
     if not before or not after:
@@ -325,10 +325,10 @@ def _reworded(
     before: Mapping[str, str],
     after: Mapping[str, str],
 ) -> list[Movement]:
-    """What has another word; nothing where older rules left no words."""
+    """What has another word."""
     sides = {
         place: (before.get(place, ABSENT), after.get(place, ABSENT))
-        for place in dict.fromkeys((*before, *after) if before else ())
+        for place in dict.fromkeys((*before, *after))
     }
     return [
         Movement(what, place, a, b, regression=_is_worse(a, b))

@@ -14,7 +14,8 @@ from fedrepro.benchmark.printable import printable
 from fedrepro.methods import registry
 
 _COLOURS = {
-    "REPRODUCED": 32, "HOLDS": 32, "PASS": 32, "supported": 32, "consistent": 32,
+    "REPRODUCED": 32, "HOLDS": 32, "PASS": 32, "SEEN": 32, "supported": 32,
+    "consistent": 32, "NOT SEEN": 33,
     "DISCREPANT": 31, "OPPOSITE": 31, "FAIL": 31, "FAILED": 31, "REGRESSED": 31,
     "contradicted": 31, "inconsistent": 31, "missing": 31, "damaged": 31,
     "INCONCLUSIVE": 33, "OPEN": 33, "ABSENT": 33, "undecidable": 33, "SAME DIRECTION": 36,
