@@ -10,7 +10,14 @@ from collections.abc import Mapping
 from ..methods.registry import UnknownNameError, modules_in
 
 _SETS = "fedrepro.benchmark.data.sets"
-_FAMILIES: Mapping[str, tuple[str, ...]] = {}
+_LOOKS = ("grey", "grey-patches", "grey-moved", "colour", "colour-patches", "colour-hard")
+_FAMILIES: Mapping[str, tuple[str, ...]] = {
+    "glyphs": (
+        *(f"{look}-{classes}" for look in _LOOKS for classes in ("a", "b", "100", "200")),
+        "digits",
+        "letters",
+    )
+}
 """By the name of its module, what the names of a family's sets end with."""
 
 

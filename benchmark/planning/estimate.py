@@ -18,6 +18,7 @@ from typing import Any
 
 from ...methods import registry
 from ...methods.costs.model_costs import network_cost
+from .. import data_names
 from ..config import RunConfig, Trial, chain, with_starts
 from ..store.record import TrialRecord
 
@@ -27,7 +28,9 @@ _IMAGES = {
     "tiny-imagenet": 100_000,
 }  # fmt: skip
 """In the training part of a release."""
-_UNLABELED = {"digits": 697, "fashion-excerpt": 2_000, "stl10": 100_000}
+_UNLABELED = {"digits": 697, "fashion-excerpt": 2_000, "noise": 6_000, "stl10": 100_000}
+for _name in (name for name in data_names.names() if name.startswith("glyphs-")):
+    _IMAGES[_name], _UNLABELED[_name] = 10_000 if _name.endswith("00") else 6_000, 6_000
 _UNKNOWN_IMAGES = 50_000
 """Of a set that is not listed: between trials of one set the number cancels out."""
 _ORDERING_S = 5e-11

@@ -64,10 +64,10 @@ def _devices() -> dict[str, str]:
 
 
 def _data(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
-    """Each part of each set: read whole, so that damage shows."""
-    from fedrepro.benchmark import data
+    """Each part of each set, of a family of one set: read whole, so that damage shows."""
+    from fedrepro.benchmark import data, data_names
 
-    for name in data.names():
+    for name in {module: name for name, module in data_names.modules().items()}.values():
         known = data.find(name)
         for part in ("train", "test") if known.n_classes else ("unlabeled",):
             try:
