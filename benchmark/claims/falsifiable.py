@@ -23,10 +23,7 @@ def why_unbreakable(comparison: Elementary) -> str | None:
     if left and left == right:
         return "both sides name the same cells"
     box = {leaf.key: _possible(leaf) for leaf in comparison.leaves}
-    try:
-        low, high = _differences(comparison, box)
-    except ZeroDivisionError:
-        return None
+    low, high = _differences(comparison, box)
     tolerance = comparison.tolerance or 0
     always = {
         ">": low > 0,
@@ -39,18 +36,17 @@ def why_unbreakable(comparison: Elementary) -> str | None:
 
 def why_never_above(comparison: Elementary, least: float) -> str | None:
     """Why the difference that a comparison states never exceeds `least`; None where it may."""
-    box = {leaf.key: _possible(leaf) for leaf in comparison.leaves}
-    try:
-        low, high = _differences(comparison, box)
-    except ZeroDivisionError:
-        return None
+    low, high = _differences(comparison, {leaf.key: _possible(leaf) for leaf in comparison.leaves})
     most = high if comparison.relation == ">" else -low
     return None if most > least else f"no difference can exceed {least:g}; at most {float(most):g}"
 
 
 def _differences(comparison: Elementary, box: Box) -> tuple[Fraction, Fraction]:
     """The range of left less right over all values that cells can have."""
-    return range_over(Arithmetic("-", *map(exact, _sides(comparison))), box)
+    try:
+        return range_over(Arithmetic("-", *map(exact, _sides(comparison))), box)
+    except ZeroDivisionError:
+        return -Fraction(_ENDLESS), Fraction(_ENDLESS)
 
 
 def _sides(comparison: Elementary) -> tuple[Node, Node]:

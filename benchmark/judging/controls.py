@@ -31,7 +31,7 @@ class Gate:
     def table(self, found: Answered, data: Set[str]) -> Answered:
         """What trials say of a table whose trained cells read `data`."""
         why = self.why_open(data)
-        if why is None or found.word in ("NOT COMPARED", "NOT RUN"):
+        if why is None or found.word in _UNTOUCHED:
             return found
         answers = tuple(replace(one, word="OPEN", reason=why) for one in found.answers)
         return replace(found, word="OPEN", reason=why, answers=answers)
@@ -39,12 +39,13 @@ class Gate:
     def claim(self, found: ClaimResult, data: Set[str]) -> ClaimResult:
         """A claim that rests on trained cells, which read `data`."""
         why = self.why_open(data)
-        if why is None or found.word in ("NOT COMPARED", "NOT RUN"):
+        if why is None or found.word in _UNTOUCHED:
             return found
         answer = replace(found.answer, word="OPEN", reason=why, is_silenced=True)
         return replace(found, answer=answer)
 
 
+_UNTOUCHED = ("NOT COMPARED", "NOT RUN")
 _SILENT = "The miniature cannot speak on this"
 
 

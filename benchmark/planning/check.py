@@ -87,7 +87,7 @@ class _Checker:
                     for said in self._said(bound, table):
                         report.add(_row(table, bound), said)
             self._claims(table, report)
-            for id, i, said in controls:
+            for (id, i), said in controls.items():
                 if id == table.id:
                     report.add(("claims", i), said)
             yield from in_order(report.problems)
@@ -96,18 +96,18 @@ class _Checker:
             self._idle_overrides(report)
         yield from in_order(report.problems)
 
-    def _controls(self) -> dict[tuple[str, int, str], None]:
+    def _controls(self) -> dict[tuple[str, int], str]:
         """By table and position, the controls that rest on what is judged under some profile."""
-        found: dict[tuple[str, int, str], None] = {}
-        for resolver in self.resolvers.values():
+        found: dict[tuple[str, int], str] = {}
+        for under, resolver in self.resolvers.items():
             paper, runs = self.paper.under(resolver.profile), dict[CellKey, RunConfig]()
             if any(table.is_control for table in paper.tables):
                 for cell in (cell for table in paper.tables for cell in table.cells):
                     with suppress(SpecError):  # told where the cell stands
                         config = planned_cell(cell, resolver).config
                         runs |= {} if config is None else {key_of(cell): config}
-                wrong = refused(paper, runs)
-                found |= dict.fromkeys((table.id, i, said) for table, i, said in wrong)
+                for table, i, said in refused(paper, runs):
+                    found.setdefault((table.id, i), under + said)
         return found
 
     def _said(self, bound: Cell, table: Table) -> Iterator[str]:

@@ -39,7 +39,7 @@ def execute(given: argparse.Namespace) -> int:
     options.choose_profile(given, [paper.id], store)
     report = judged(options.plan(given, paper), store, audit=given.format == "text")
     if given.json:
-        print_json(as_plain(report.tables[0]))
+        print_json(as_plain((*report.tables, *report.controls)[0]))
         return 0
     shown = _shown(report, given.format)
     if given.out is not None:
@@ -64,7 +64,7 @@ def _shown(report: Report, form: str) -> bytes:
         return terminal.render(report, paint).encode()
     if form not in ("svg", "png", "pdf"):
         return str(formats()[form].render([report])).encode()
-    found = answer_pictures.printed_against_ours(report.tables[0], form)
+    found = answer_pictures.printed_against_ours((*report.tables, *report.controls)[0], form)
     if not found:
         raise FedreproError("nothing of this table is stored that could be drawn")
     return found
