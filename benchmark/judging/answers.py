@@ -108,7 +108,6 @@ def _by_metric(
     found = answer_table(
         name or "",
         replace(pattern, trials=pattern.trials[..., :n]),
-        margin=0.0 if table.margin is None else float(table.margin.value),
         printed_variance=printed_variance(table, paper, name),
         level=level,
         joined=columns.joined,

@@ -55,19 +55,13 @@ def given(data: Iterable[str], rooms: Mapping[str, Headroom]) -> str:
     return f"given {' and '.join(said)}" if said else ""
 
 
-def line(
+def parts(
     controls: Sequence[ClaimResult], gate: Gate, data: Set[str], rooms: Iterable[Headroom]
-) -> str:
-    """`controls: 1 of 2 seen; not seen: a; pre-training has ... points of headroom on digits`.
+) -> Iterator[str]:
+    """`controls: 1 of 2 seen`, `not seen: a`, `pre-training has ... points of headroom on digits`.
 
     data: all that trained cells of tables read.
     """
-    return "; ".join(_parts(controls, gate, data, rooms))
-
-
-def _parts(
-    controls: Sequence[ClaimResult], gate: Gate, data: Set[str], rooms: Iterable[Headroom]
-) -> Iterator[str]:
     seen = sum(one.word == "SEEN" for one in controls)
     yield f"controls: {seen} of {len(controls)} seen"
     for word in dict.fromkeys(one.word for one in controls if one.word != "SEEN"):

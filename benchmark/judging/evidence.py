@@ -171,7 +171,8 @@ class Evidence:
             if (problem := outside(value, cell.metric, cell.unit)) is not None:
                 return CellTrials(missing=f"trial {seed}: {problem}", is_error=True)
             values.append(value)
-            if cell.metric.startswith("auroc") and cell.metric.endswith("_by_client"):
+            name = cell.metric or ""
+            if name.startswith("auroc") and name.endswith("_by_client"):
                 undefined = max(undefined, int(trial.record.counts.get("undefined_auroc", 0)))
         lacking = values.count(None)
         if values and not lacking:

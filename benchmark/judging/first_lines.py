@@ -107,6 +107,15 @@ def evidence(tables: Sequence[TableResult]) -> Iterator[str]:
             yield f"{_place(table)}, {lead.own} against the baselines printed best{where}: {said}"
 
 
+def would_show(tables: Sequence[TableResult]) -> Iterator[str]:
+    """The difference of two rows that would be seen, in the first table with a headline claim."""
+    answered = [one for one in tables if one.answers and one.answers[0].shown_in_80 is not None]
+    named = [one for one in answered if any(claim.headline for claim in one.claims)]
+    for one in (named or answered)[:1]:
+        size = _size(one.answers[0].shown_in_80 or 0.0, one.unit == "%")
+        yield f"a difference of {size} between two rows would be seen in four of five such runs"
+
+
 def _place(table: TableResult) -> str:
     """`table 3`, `figure 4`."""
     return table.id.replace("-", " ") if table.id.startswith("figure") else f"table {table.id}"

@@ -22,10 +22,10 @@ from ..spec.model import Claim, Table
 from ..stats.intervals import describe
 from .answers import Answered, answer, pooled
 from .cell_verdicts import cell_verdicts
-from .controls import Gate, given, line
+from .controls import Gate, given, parts
 from .evidence import Evidence
 from .figure_data import panels
-from .first_lines import evidence, sentence, totals
+from .first_lines import evidence, sentence, totals, would_show
 from .first_lines import run_on as what_first
 from .observed import Observed, observed
 from .other_readings import choices, read_otherwise, universes, with_other_readings
@@ -340,13 +340,14 @@ class _Judging:
             run_on=what_first(self.plan.profile.name, tables),
             evidence=tuple(evidence(tables)),
             totals=tuple(totals(tables, found, pooled(self.observed), failed)),
-            controls="" if self.gate is None else self.control_line(self.gate),
+            controls="" if self.gate is None else self.control_line(self.gate, tables),
         )
 
-    def control_line(self, gate: Gate) -> str:
-        """How many controls are seen, on which data none is, and the headroom."""
+    def control_line(self, gate: Gate, tables: Sequence[TableResult]) -> str:
+        """How many controls are seen, on which data none is, headroom, and what would be shown."""
         data = set().union(*(self.data_in(one) for one in self.shown if not one.is_control))
-        return line(self.controls, gate, data, self.headroom.values())
+        said = [*parts(self.controls, gate, data, self.headroom.values()), *would_show(tables)]
+        return "; ".join(said)
 
     def findings(self, table: Table) -> tuple[AuditFinding, ...]:
         """What the audit found out of order among the printed numbers of `table`."""

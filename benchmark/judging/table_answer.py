@@ -15,13 +15,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-import numpy as np
-
 from ..stats.intervals import Interval, detectable, t_interval
 from ..stats.pattern import (
     Pattern,
-    centred,
-    correlation,
     differences_sd,
     distinct_rows,
     left_out,
@@ -44,8 +40,7 @@ class TableAnswer:
 
     Attributes:
         columns: those of the same runs once; `joined` names the printed ones.
-        spread_ratio: of our means to the printed values.
-        pairs: how many are printed apart beyond rounding; `clear_pairs`, by more than the margin.
+        pairs: how many are printed apart beyond rounding.
         orderings: the share of these that our means order alike.
         rests_on: the row, column or method without which retention changes most.
         without_it: retention without that.
@@ -59,14 +54,9 @@ class TableAnswer:
     columns: int
     trials: int
     retention: Interval
-    correlation: float
     reliability: float
-    spread_ratio: float
     pairs: int
     orderings: float | None
-    orderings_in_a_trial: Interval | None
-    clear_pairs: int
-    clear_orderings: float | None
     relabelling_p: float
     rests_on: str | None
     without_it: Interval | None
@@ -78,15 +68,14 @@ def answer_table(
     metric: str,
     pattern: Pattern,
     *,
-    margin: float = 0.0,
     printed_variance: float | None = None,
     level: float = 0.95,
     joined: Mapping[str, tuple[str, ...]] | None = None,
 ) -> TableAnswer | None:
     """What trials say of a pattern; None where its printed values do not differ.
 
-    pattern: at least two paired trials. margin: pairs printed further apart are counted a second
-    time. printed_variance: of one printed number, where the paper tells it.
+    pattern: at least two paired trials. printed_variance: of one printed number, where the paper
+    tells it.
     """
     slopes = retention(pattern.printed, pattern.trials)
     if slopes is None:
@@ -95,13 +84,11 @@ def answer_table(
     without = {name: t_interval(one, level) for name, one in parts.items() if one is not None}
     alone = [name for name in parts if name not in without]
     rests_on = max(without, key=lambda name: abs(without[name].mean - slope.mean), default=None)
-    within, means = orderings(pattern), pattern.means[..., None]
-    whole = replace(pattern, trials=means)
-    alike, clear = orderings(whole), orderings(whole, margin)
+    alike = orderings(replace(pattern, trials=pattern.means[..., None]))
     p = relabelling_p(pattern.printed, pattern.means)
     true_slope = reliability(pattern, printed_variance)
     word, reason = _word(slope, p, true_slope, distinct_rows(pattern), without, alone)
-    x, y, sd = centred(pattern.printed), centred(pattern.means), differences_sd(pattern)
+    sd = differences_sd(pattern)
     return TableAnswer(
         metric=metric,
         word=word,
@@ -110,14 +97,9 @@ def answer_table(
         columns=len(pattern.columns),
         trials=pattern.n,
         retention=slope,
-        correlation=float(correlation(pattern.printed, pattern.means)),
         reliability=true_slope,
-        spread_ratio=float(np.sqrt((y * y).sum() / (x * x).sum())),
         pairs=len(alike),
         orderings=float(alike.mean()) if len(alike) else None,
-        orderings_in_a_trial=t_interval(within.mean(axis=0), level) if len(within) else None,
-        clear_pairs=len(clear),
-        clear_orderings=float(clear.mean()) if len(clear) else None,
         relabelling_p=p,
         rests_on=rests_on,
         without_it=None if rests_on is None else without[rests_on],

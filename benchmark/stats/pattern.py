@@ -105,10 +105,10 @@ def relabelling_p(printed: Floats, means: Floats) -> float:
     return (alike + more) / (len(orders) + more)
 
 
-def orderings(pattern: Pattern, beyond: float = 0.0) -> Floats:
+def orderings(pattern: Pattern) -> Floats:
     """Whether each trial orders a printed pair alike: 1, 0, or one half for a tie. [pairs, n]
 
-    Pairs are those of a column that are printed apart beyond rounding, and by more than `beyond`.
+    Pairs are those of a column that are printed apart beyond rounding.
     """
     printed, half, trials = pattern.printed, pattern.half, pattern.trials
     found = [np.zeros((0, pattern.n))]
@@ -116,7 +116,7 @@ def orderings(pattern: Pattern, beyond: float = 0.0) -> Floats:
         apart = printed[a] - printed[b]
         rounding = half[a] + half[b] + _ALIKE
         with np.errstate(invalid="ignore"):
-            clear = (np.abs(apart) > rounding) & (np.abs(apart) > beyond)
+            clear = np.abs(apart) > rounding
         ours = (trials[a] - trials[b])[clear] * np.sign(apart[clear])[:, None]
         found.append(np.where(np.abs(ours) <= pattern.tie, 0.5, (ours > 0).astype(float)))
     return np.concatenate(found)

@@ -20,7 +20,7 @@ def values(paper: Paper) -> Mapping[CellKey, Mapping[int, float]]:
     cells = baseline(paper.id)["cells"]
     return {
         key_of(cell): {s: v for s, v in enumerate(found["trials"]) if v is not None}
-        for table in paper.tables
+        for table in paper.printed
         for cell in table.cells
         if (found := cells.get(f"{table.id}: {cell.label}"))
     }
@@ -36,7 +36,7 @@ def observed(paper: Paper) -> dict[CellKey, Observed]:
             (cells[f"{table.id}: {cell.label}"]["run"], cell.metric, cell.read),
             float(cell.printed.value),
         )
-        for table in paper.tables
+        for table in paper.printed
         for cell in table.cells
         if key_of(cell) in trials and cell.printed.value is not None
     }

@@ -17,6 +17,7 @@ from fedrepro.benchmark.judging.observed import columns_of, once, pattern_of
 from fedrepro.benchmark.judging.table_answer import answer_table
 from fedrepro.benchmark.metrics import metric as facts_of
 from fedrepro.benchmark.spec.load import load_paper
+from fedrepro.benchmark.stats.pattern import correlation
 from tests.benchmark.answer.recorded import baseline, observed, values
 
 pytestmark = pytest.mark.slow
@@ -42,7 +43,7 @@ def same(ours, theirs):
 def by_metric(paper):
     """Each table and metric with its columns, as named in the reference."""
     cells = observed(paper)
-    for table in paper.tables:
+    for table in paper.printed:
         for metric in dict.fromkeys(one.metric for one in table.cells):
             own = (
                 one
@@ -57,12 +58,9 @@ def by_metric(paper):
 def test_tables_and_leads_agree(paper):
     expected, seen = REFERENCE[paper.id], set()
     for name, table, metric, columns in by_metric(paper):
-        found = answer_table(
-            metric,
-            pattern_of(columns.cells),
-            margin=0.0 if table.margin is None else float(table.margin.value),
-            printed_variance=printed_variance(table, paper, metric),
-        )
+        shown = pattern_of(columns.cells)
+        variance = printed_variance(table, paper, metric)
+        found = answer_table(metric, shown, printed_variance=variance)
         assert (found is None) == (name not in expected["tables"])
         if found is None:
             continue
@@ -72,8 +70,9 @@ def test_tables_and_leads_agree(paper):
         kept, p = found.retention, found.relabelling_p
         assert found.word == word, name
         assert p == pytest.approx(numbers[5], abs=DRAWN if found.rows > 8 else 1e-6), name
-        ours = [kept.mean, kept.low, kept.high, found.reliability, found.correlation, numbers[5]]
-        ours += [found.orderings, found.clear_orderings, found.shown_in_80]
+        alike = float(correlation(shown.printed, shown.means))
+        ours = [kept.mean, kept.low, kept.high, found.reliability, alike, numbers[5]]
+        ours += [found.orderings, numbers[7], found.shown_in_80]
         assert same(ours, numbers), name
         facts = facts_of(metric)
         for own in paper.own:
@@ -99,7 +98,7 @@ def test_words_of_tables_that_baselines_record_agree(paper):
     words, expected = baseline(paper.id)["tables"], REFERENCE[paper.id]["tables"]
     first = {
         one.id: expected.get(f"{one.id} {one.metric or one.cells[0].metric}", [""])[0]
-        for one in paper.tables
+        for one in paper.printed
         if one.cells
     }
     decided = [
@@ -112,7 +111,7 @@ def test_words_of_tables_that_baselines_record_agree(paper):
 def test_claims_agree(paper):
     """Claims on counted numbers are told apart from the reference's: these are its EXACT."""
     trials, compared = values(paper), 0
-    for table in paper.tables:
+    for table in paper.printed:
         for claim in table.claims:
             expected = REFERENCE[paper.id]["claims"].get(f"{table.id}: {claim.id}")
             if expected is None or expected[0] == "EXACT":
