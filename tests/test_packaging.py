@@ -73,9 +73,9 @@ def sources() -> set[Path]:
     code = {file for folder in (*FOLDERS, FACE) for file in (ROOT / folder).rglob("*.py")}
     specs = {file for folder in ("methods", "tables") for file in (ROOT / folder).rglob("*.toml")}
     excerpts = (ROOT / "benchmark/data/excerpts").glob("*/*")
-    counted = (ROOT / "benchmark/planning").glob("*.json")
+    scripts = (ROOT / "benchmark").glob("*/*.lua")
     folders = (ROOT / "reports/templates", ROOT / FACE / "templates")
-    data = {*specs, *excerpts, *counted, *(file for one in folders for file in one.iterdir())}
+    data = {*specs, *excerpts, *scripts, *(file for one in folders for file in one.iterdir())}
     return {file.relative_to(ROOT) for file in code | data | {ROOT / FACE / "py.typed"}}
 
 

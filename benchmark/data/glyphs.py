@@ -33,14 +33,14 @@ SIDE = 28
 """Pixels of an image's side, and of the em of a font at size 1."""
 FOLDER = Path(__file__).parent / "excerpts" / "glyphs"
 MASKS = "masks-idx4-ubyte.gz"
-SHA256 = "f473cc4e4eafa8aa2a642df6e9b7cd04925b0ea142ec1165c2b9911dde689fde"
+SHA256 = "939eaa65ff248b24f426bdf5a1bb08621ce2a97c3785be63c6d5f72892833fc9"
 """Of the unpacked file, since compressors differ."""
 
 DIGITS = "0123456789"
 LATIN = "ACDEGHJKLMNPQRTUVWXYZabdefijkmnoqrsty"
 GREEK = "ΓΔΞΣΦΩαβδζλμνξςωφϒϕϙϚϞϟϠϡϰϱϵ"
-CYRILLIC = "ЂЊЋБДЖЛЧШЭЮдзыьяђљћѢѣґ"
-SIGNS = "!#$%&()*/:;<=>?@^{}~¢£¤¥§©«¬®±¶»¼½¾¿×÷†‡‰€№™∂╫╬"
+CYRILLIC = "ЂЊЋБДЖЛЧШЭЮзыьяђљћѢѣґ"
+SIGNS = "!#$%&()*/:;<=>?@^{}~¢£¤¥§©«¬®±¶»¼½¾¿×÷†‡‰€№™␣∂╫╬"
 FURTHER = "ÆØÞßæþŊŒƈƕƪƫƺƾǂɔɕɖɘɚɛɝɠɣɤɬɮɰɲɳɹɻɽʂʅʆʇʍʎʐʑʒʔʕʖʗʙʛʞʤʥʦʧʨʱﬂ"
 """Letters of less common alphabets and of phonetic writing."""
 CHARACTERS = DIGITS + LATIN + GREEK + CYRILLIC + SIGNS + FURTHER
