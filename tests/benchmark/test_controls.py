@@ -203,6 +203,14 @@ def test_what_can_be_no_control_is_refused(tmp_path: Path, mistake: str) -> None
     assert MISTAKES[mistake] in complaints(tmp_path, text)
 
 
+def test_a_variant_of_the_own_method_is_no_control_either(tmp_path: Path) -> None:
+    row = '[[rows]]\nlabel = "variant"\nmethod = "cpcfl"\ntraining.learning_rate = 0.3\n'
+    table = TABLE.replace("[[claims]]", row + "published = [69.0]\n[[claims]]", 1)
+    controls = CONTROLS.replace("training.learning_rate = 0.07", 'method = "cpcfl"')
+    assert "is of the paper's own method" in complaints(tmp_path, controls, table)
+    assert complaints(tmp_path, CONTROLS, table) == ""
+
+
 def test_a_run_that_a_table_shows_is_refused_where_it_is_planned(tmp_path: Path) -> None:
     written(tmp_path, CONTROLS.replace("0.07", "0.2"))
     with pytest.raises(SpecError, match="reads the run of table 3, FedProx @ end"):
