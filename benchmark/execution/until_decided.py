@@ -19,6 +19,7 @@ from ..config import RunConfig, Trial, with_starts
 from ..judging.judge import judge
 from ..judging.trials import load_trials
 from ..planning.estimate import duration
+from ..planning.headroom import METRIC, PIXELS
 from ..planning.plan import Plan
 from ..store.store import Store
 from .run import Execution
@@ -76,8 +77,10 @@ def train_until_decided(
 def runs_of_claims(plan: Plan) -> Mapping[ClaimName, tuple[RunConfig, ...]]:
     """By claim the runs that its cells read, of all claims that this plan can decide.
 
-    A stated size of a scaled run is not judged, so nothing is trained for it.
+    A stated size of a scaled run is not judged, so nothing is trained for it. Headroom is measured
+    with the controls.
     """
+    rooms = [one for one in plan.controls if one.cell.metric in (METRIC, PIXELS)]
     planned = {key_of(one.cell): one for one in plan.cells}
     scaled = {key for key, one in planned.items() if one.departures}
     found = {}
@@ -85,7 +88,8 @@ def runs_of_claims(plan: Plan) -> Mapping[ClaimName, tuple[RunConfig, ...]]:
         for claim in table.claims if table.id in plan.tables else ():
             bound = bind(claim, table, plan.paper)
             cells = [planned.get(leaf.key) for one in bound for leaf in one.leaves]
-            runs = dict.fromkeys(one.config for one in cells if one is not None and one.config)
+            read = [*cells, *(rooms if claim.control is not None else ())]
+            runs = dict.fromkeys(one.config for one in read if one is not None and one.config)
             able = all(one and (one.config or one.cell.kind == "analytic") for one in cells)
             if runs and able and not _states_scaled_size(bound, scaled):
                 found[table.id, claim.id] = tuple(runs)
