@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -30,6 +30,7 @@ class RunConfig:
     start_trial: the one trial of `start` that every trial uses, or None for the trial's own.
     series: which series its trials belong to; trials of two series share no random number.
     precision: in which numbers networks multiply (`methods.nn.precision`).
+    metrics: those of other packages that are measured, too.
     """
 
     stage: Literal["pretraining", "federated", "measurement", "costs"]
@@ -45,6 +46,7 @@ class RunConfig:
     start_trial: int | None = None
     series: int = 0
     precision: str = FULL_PRECISION
+    metrics: Sequence[str] = ()
 
     def in_series(self, series: int) -> RunConfig:
         """This run, and the one that it starts from, with trials of another series."""
@@ -55,11 +57,13 @@ class RunConfig:
         """Plain data, the run that this one starts from included."""
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
         plain["start"] = None if self.start is None else self.start.as_dict()
-        # Keys of ordinary runs are older than these two.
+        # Keys of ordinary runs are older than these three.
         if not self.series:
             del plain["series"]
         if self.precision == FULL_PRECISION:
             del plain["precision"]
+        if not self.metrics:
+            del plain["metrics"]
         return plain
 
     @classmethod

@@ -1,15 +1,21 @@
 """The names of data sets, and the module behind each; none is imported, which would take seconds.
 
 A set is called as its module. A family of sets shares a module, with whose name theirs begin.
+Data of one's own are a module of another package, by its path or its entry point, or a file
+(`data.own`), below the data folder. Their names may end in `#` and the checksum of the content.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
-from ..methods.registry import UnknownNameError, modules_in
+from ..methods.registry import UnknownNameError, add, installed, is_module, modules_in
 
 _SETS = "fedrepro.benchmark.data.sets"
+add("data set", _SETS, "fedrepro.benchmark.data.base", "DataSet")
+_FILE = re.compile(r"torchvision:\w+|(\./)?[\w-][^#:\\]*(/|\.npz|\.csv)")
+_CHECKSUM = re.compile("(#[0-9a-f]{16})?")
 _LOOKS = ("grey", "grey-patches", "grey-moved", "colour", "colour-patches", "colour-hard")
 _FAMILIES: Mapping[str, tuple[str, ...]] = {
     "glyphs": (
@@ -28,7 +34,7 @@ def modules() -> dict[str, str]:
         for name, module in modules_in(_SETS).items()
         for end in _FAMILIES.get(name, ("",))
     }
-    return dict(sorted(found.items()))
+    return dict(sorted({**installed("data set"), **found}.items()))
 
 
 def names() -> list[str]:
@@ -38,7 +44,33 @@ def names() -> list[str]:
 
 def module_of(name: str) -> str:
     """The dotted module of a data set; `UnknownNameError` if there is none."""
-    known = modules()
+    known, name = modules(), plain(name)
+    if is_file(name):
+        return "fedrepro.benchmark.data.own"
+    if name not in known and is_module(name):
+        return name
     if name not in known:
         raise UnknownNameError("data set", name, list(known))
     return known[name]
+
+
+def plain(name: str) -> str:
+    """The name without the checksum that it may end in."""
+    return name.partition("#")[0]
+
+
+def file_name(name: str) -> str:
+    """The name without its checksum, as it can be part of the name of a file."""
+    return re.sub("[/:]+", "-", plain(name)).strip("-")
+
+
+def is_file(name: str) -> bool:
+    """Whether a name is that of data of one's own in a file or folder, or in torchvision."""
+    own, inside = plain(name), ".." not in name.split("/") and len(name) <= 200
+    return bool(inside and _FILE.fullmatch(own) and _CHECKSUM.fullmatch(name[len(own) :]))
+
+
+def is_own(name: str) -> bool:
+    """Whether a name is none of this project: of a file, a module, or another's entry point."""
+    own = plain(name)
+    return is_file(name) or "." in own or own in installed("data set")

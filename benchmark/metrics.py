@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
+
+from ..methods import registry
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +72,17 @@ _ROUNDING = 1e-6
 
 
 def metric(name: str | None) -> Metric | None:
-    """What is known of a metric; None of one that is not listed."""
-    return _METRICS.get((name or "").removesuffix("_by_client"))
+    """What is known of a metric; None of one that is not listed, and no module of its own."""
+    return _METRICS.get((name or "").removesuffix("_by_client")) or _own(name or "")
+
+
+@cache
+def _own(name: str) -> Metric | None:
+    if registry.is_module(name) or name in registry.installed("metric"):
+        with suppress(Exception):  # whatever the code of a user raises; `check` says it
+            found = registry.find("metric", name)
+            return Metric(found.low, found.high, found.lower_is_better)
+    return None
 
 
 def outside(value: float, name: str | None, unit: str | None) -> str | None:

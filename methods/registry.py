@@ -40,7 +40,7 @@ _PACKAGES = {
 }
 _BASES = {
     kind: (f"fedrepro.methods.{package}", f"fedrepro.methods.{package}.base", name)
-    for kind, (package, name) in _PACKAGES.items()
+    for kind, (package, name) in (*_PACKAGES.items(), ("metric", ("metrics", "Metric")))
 }
 GROUPS = {kind: f"fedrepro.{package.rpartition('.')[2]}" for kind, (package, *_) in _BASES.items()}
 """Entry points by kind: `fedrepro.federated`, `fedrepro.objectives`, ..."""
@@ -167,9 +167,18 @@ def class_in(module: str, base: type) -> Any:
     return found[0]
 
 
+def add(kind: str, package: str, module: str, name: str) -> None:
+    """A kind of contributions that lies above this package: where they lie, and their base class.
+
+    package, module: dotted, not imported. name: of the class in `module`.
+    """
+    _BASES[kind] = (package, module, name)
+    GROUPS[kind] = f"fedrepro.{package.rpartition('.')[2]}"
+
+
 def kinds() -> list[str]:
-    """The kinds of contributions that are found by name."""
-    return list(_BASES)
+    """The kinds of contributions that have options."""
+    return list(_PACKAGES)
 
 
 def names(kind: str) -> list[str]:
@@ -179,7 +188,12 @@ def names(kind: str) -> list[str]:
 
 def modules(kind: str) -> dict[str, str]:
     """The dotted modules of a kind by registered name, sorted and not imported."""
-    return dict(sorted({**_installed(kind)[0], **modules_in(_BASES[kind][0])}.items()))
+    return dict(sorted({**installed(kind), **modules_in(_BASES[kind][0])}.items()))
+
+
+def installed(kind: str) -> dict[str, str]:
+    """The dotted modules of a kind to which other packages' entry points give a name."""
+    return _installed(kind)[0]
 
 
 def left_out(kind: str) -> dict[str, str]:

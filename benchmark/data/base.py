@@ -13,7 +13,6 @@ from torch import Tensor
 
 from ..errors import DataError, MissingDataError
 from .fetch import Archive, fetch
-from .folder import read_folder
 
 Part = Literal["train", "test", "unlabeled"]
 
@@ -28,9 +27,9 @@ class Stored:
     """
 
     images: Tensor
-    labels: Tensor | None
-    is_release: bool
-    source: str
+    labels: Tensor | None = None
+    is_release: bool = False
+    source: str = "made by its own code"
     note: str | None = None
     files: tuple[Path, ...] = ()
 
@@ -66,21 +65,11 @@ class DataSet(ABC):
         """Where its files come from, in a few words; empty if it comes with what is installed."""
         return ""
 
-    def images_in(self, part: Part, folder: Path, channels: int, note: str) -> Stored:
-        """A part from `<folder>/<name>/<part>/<class>/`, which no checksum holds to the release."""
-        where = folder / self.name / part
-        classes = None if part == "unlabeled" else self.n_classes
-        images, labels, passed = read_folder(where, channels, classes, folder)
-        note = "; ".join(filter(None, (note, passed)))
-        return Stored(images, labels, False, str(where), note)
-
 
 class ReleasedSet(DataSet):
     """A set whose release is a number of files under the data folder, in torchvision's layout.
 
     Some systems package a release: files that lie where such a package puts them are found, too.
-    Where the release is missing, images in `<folder>/<name>/<part>/<class>/` are taken instead
-    and said not to be the release.
 
     archives: what `--download` fetches. channels: of an image. folder: of the files, below the data
     folder. parts: the files' names. md5: of the files by name. package: which brings the files on
@@ -125,21 +114,15 @@ class ReleasedSet(DataSet):
     def read(self, part: Part, folder: Path, download: bool) -> Stored:
         place, packaged = folder / self.folder, self.package and self.package[1]
         missing = next((f for f in self.files(part) if not self.present(folder / f)), None)
-        images = (folder / self.name / part).is_dir()
-        is_packaged = packaged and all(self.present(packaged / f) for f in self.parts[part])
         # What lies in the folder that is named comes before what the system has.
-        if missing and packaged and is_packaged and not images:
+        if missing and packaged and all(self.present(packaged / f) for f in self.parts[part]):
             place = packaged
         elif missing and download:
             fetch(self.archives, folder)
-        elif missing and images:
-            note = f"{self.name} was read from an image folder, not from the release"
-            return self.images_in(part, folder, self.channels, note)
         elif missing:
             raise MissingDataError(
-                f"{self.name}: there is neither {missing} nor {self.name}/{part}/<class>/ in "
-                f"{folder.absolute()}; name the folder that holds it with --data-dir (or "
-                f"FEDREPRO_DATA), or get it: {self.how_to_get()}"
+                f"{self.name}: there is no {missing} in {folder.absolute()}; name the folder that "
+                f"holds it with --data-dir (or FEDREPRO_DATA), or get it: {self.how_to_get()}"
             )
         return self.read_release(part, place)
 

@@ -51,8 +51,8 @@ def read_folder(
     """Images (uint8, n x channels x height x width), labels, and what was not read.
 
     Classes are numbered in the order of their folders' names, as numbers where all names are, and
-    the parts `train` and `test` must name the same ones. With `n_classes` None all
-    images below `where` are taken, without labels. Decoded arrays are
+    the parts `train` and `test` must name the same ones. With `n_classes` None all images below
+    `where` are taken, without labels; with 0 there may be any number of classes. Decoded arrays are
     cached under the names, sizes and times of all images; a damaged .npz is made again.
 
     Raises `DataError` for a wrong number of classes, other classes than in the other part, a class
@@ -93,7 +93,7 @@ def _folders(where: Path, n_classes: int | None) -> list[tuple[str, int]]:
     if n_classes is None:
         return [(name, 0) for name in sorted(found for found, _, _ in os.walk(where))]
     classes = _classes(where)
-    if len(classes) != n_classes:
+    if n_classes and len(classes) != n_classes:
         raise DataError(f"{where} holds {len(classes)} class folders, the set has {n_classes}")
     other = where.with_name({"train": "test", "test": "train"}[where.name])
     apart = sorted({p.name for p in classes} ^ {p.name for p in _classes(other)})

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import importlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from ...methods.data.federation import Federation, ImageSet, each_once
 from ...methods.data.partitions.base import Partition
 from ...methods.registry import class_in
 from ...methods.seeds import Seeds
-from ..data_names import module_of
+from ..data_names import is_own, module_of
 from ..errors import DataError
 from .base import DataSet, Part, Stored, data_folder
 from .fetch import once
@@ -47,9 +48,17 @@ def find(name: str) -> DataSet:
     return found
 
 
-def classes_of(name: str) -> int:
-    """How many classes a data set has; nothing is read."""
+def classes_of(name: str, data_dir: Path | None = None) -> int:
+    """How many classes a data set has; only data of one's own are read."""
+    if is_own(name):
+        return _own(name, data_folder(data_dir), False)[1]
     return find(name).n_classes
+
+
+def _own(name: str, folder: Path, download: bool) -> tuple[Mapping[str, Stored], int]:
+    # By name: other runs do not depend on how data of one's own are read.
+    found = importlib.import_module("fedrepro.benchmark.data.own").content(name, folder, download)
+    return found.parts, found.n_classes
 
 
 def load(
@@ -74,15 +83,18 @@ def load(
     Raises `UnknownNameError` for an unknown set and `DataError` for an unknown part and for data
     that are missing, damaged or fewer than `images`.
     """
-    data = find(name)
     if part not in PARTS:
         raise DataError(f"{name} has no part '{part}'; parts are {', '.join(PARTS)}")
     folder = data_folder(data_dir)
     read: Part = "test" if part == "test" else "train"
-    if part == "unlabeled" and data.has_unlabeled:
-        read = "unlabeled"
     try:
-        stored = data.read(read, folder, download)
+        if is_own(name):
+            parts, n_classes = _own(name, folder, download)
+            stored = parts.get(part) or parts[read]
+        else:
+            data = find(name)
+            read = "unlabeled" if part == "unlabeled" and data.has_unlabeled else read
+            stored, n_classes = data.read(read, folder, download), data.n_classes
     except OSError as error:
         raise DataError(f"{name} cannot be read ({error})") from error
     labels = None if part == "unlabeled" else stored.labels
@@ -90,7 +102,7 @@ def load(
     checksum = _checksum(stored, labels is not None, index)
     images_used = prepare(stored.images, index, image_size, channels)
     portion = ImageSet(images_used, labels if labels is None or index is None else labels[index])
-    return Loaded(portion, data.n_classes, checksum, stored.is_release, stored.note, stored.source)
+    return Loaded(portion, n_classes, checksum, stored.is_release, stored.note, stored.source)
 
 
 def _chosen(

@@ -6,8 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ...methods import registry
+from ...methods.seeds import Seeds
 from .. import data
 from ..config import RunConfig
+from ..data_names import is_own
 from ..errors import DataError, is_out_of_memory
 from ..store.record import TrialRecord
 
@@ -32,7 +35,7 @@ class DataAvailability:
             found = self._look(wanted, self.download)
             if isinstance(found, DataError):
                 return str(found)
-        return None
+        return self._not_dealt(config) if is_own(config.data["name"]) else None
 
     def changed(self, config: RunConfig, record: TrialRecord) -> list[str]:
         """Parts that are there, but with another content than `record` was trained on."""
@@ -43,6 +46,22 @@ class DataAvailability:
             for name, found in now.items()
             if isinstance(found, str) and name in trained and trained[name]["checksum"] != found
         ]
+
+    def _not_dealt(self, config: RunConfig) -> str | None:
+        """Why data of one's own cannot be dealt to the clients, whom the paper made for others."""
+        wanted, clients = config.data, config.clients
+        if clients is None or config.stage == "costs":
+            return None
+        train, test = (
+            data.load(wanted["name"], wanted[part], data_dir=self.data_dir, images=images)
+            for part, images in (("part", wanted["images"]), ("test_part", None))
+        )
+        partition = registry.make("partition", clients["partition"], clients)
+        try:
+            partition.deal(train.portion, test.portion, train.n_classes, Seeds(0, config.series))
+        except ValueError as error:
+            return f"{wanted['name']} does not suit the paper's clients: {error}"
+        return None
 
     def _look(self, wanted: Wanted, download: bool = False) -> str | DataError:
         found = self._found.get(wanted)
@@ -69,6 +88,8 @@ def portions_of(config: RunConfig) -> Iterator[Wanted]:
         return
     wanted = config.data
     yield wanted["name"], wanted["part"], wanted["images"]
+    if wanted.get("unlabeled_part") is not None:
+        yield wanted["name"], wanted["unlabeled_part"], wanted["images"]
     if wanted["test_part"] is not None:
         yield wanted["name"], wanted["test_part"], None
     if config.stage == "measurement" and config.start is not None:

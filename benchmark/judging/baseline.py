@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
+from ..data_names import file_name
 from ..errors import FedreproError
 from ..plain import as_plain
 from ..results import Report
@@ -112,7 +113,8 @@ def path_for(root: Path, paper: str, profile: str, on: str | None) -> Path:
 
     Raises `FedreproError` for a name that would lead out of `root`.
     """
-    return root / path_segment("-".join(filter(None, (paper, profile, on))) + ".json")
+    parts = (paper, profile, on and file_name(on))
+    return root / path_segment("-".join(filter(None, parts)) + ".json")
 
 
 def save(path: Path, baseline: Recorded) -> None:

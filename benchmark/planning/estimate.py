@@ -232,9 +232,6 @@ def work_of(config: RunConfig) -> float:
 def images_of(config: RunConfig) -> float:
     """Training images of all clients, or of the one set."""
     data, clients = config.data, config.clients or {}
-    name = data["name"]
-    if name.startswith("glyphs-"):
-        name = "glyphs of many classes" if name.endswith(("-100", "-200")) else "glyphs"
     if "counts" in clients:
         images = sum(map(sum, clients["counts"]))
     elif "samples" in clients:
@@ -242,9 +239,16 @@ def images_of(config: RunConfig) -> float:
     elif "major" in clients:
         images = clients["count"] * (clients["n_major"] * clients["major"] + clients["minor"])
     else:
-        known = _UNLABELED if data["part"] == "unlabeled" else _IMAGES
-        images = data["images"] or known.get(name, _UNKNOWN_IMAGES)
-    return float(images + (_UNLABELED.get(name, 0) if data.get("unlabeled_part") else 0))
+        images = data["images"] or images_in(data["name"], data["part"]) or _UNKNOWN_IMAGES
+    more = images_in(data["name"], "unlabeled") if data.get("unlabeled_part") else None
+    return float(images + (more or 0))
+
+
+def images_in(name: str, part: str) -> int | None:
+    """Training images of a set, or its unlabelled ones; None of one that is not listed."""
+    if name.startswith("glyphs-"):
+        name = "glyphs of many classes" if name.endswith(("-100", "-200")) else "glyphs"
+    return (_UNLABELED if part == "unlabeled" else _IMAGES).get(name)
 
 
 @cache

@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import takewhile
+from pathlib import Path
 from typing import Any, Self
 
 from ..claims.bind_cells import bind, instances
@@ -38,6 +39,7 @@ class Plan:
     asked: by run key, how many trials are asked for where that is not `trials`.
     drawings: runs that figures draw without printed values.
     looks: with how many trials claims are looked at, rising; none means once, with all there are.
+    data_dir: where data of one's own are.
     """
 
     paper: Paper
@@ -52,6 +54,7 @@ class Plan:
     more: Mapping[str, int] = field(default_factory=dict)
     asked: Mapping[str, int] = field(default_factory=dict)
     looks: tuple[int, ...] = ()
+    data_dir: Path | None = None
 
     @property
     def has_other_trials(self) -> bool:
@@ -148,6 +151,7 @@ class Plan:
             trials=self.trials if self.has_other_trials else None,
             series=self.profile.series,
             sets=self.sets,
+            data_dir=self.data_dir,
         )
         if self.asked != self.more:
             other = replace(other, asked={**other.asked, **self.asked})
@@ -182,20 +186,24 @@ def make_plan(
     trials: int | None = None,
     series: int | None = None,
     sets: Mapping[str, Any] | Iterable[tuple[str, Any]] = (),
+    data_dir: Path | None = None,
+    download: bool = False,
 ) -> Plan:
     """The runs that `profile` needs for some or all cells of a paper.
 
     tables: ids, None for all.
     rows: labels joined by `|`, each part a name or `*`; None for all.
-    on: a data set of the profile's `on`.
+    on: a data set of the profile's `on`, or data of one's own (docs/own-data.md).
     Controls that the profile runs are part of every plan, whatever is selected.
 
     trials, series: instead of the profile's.
     sets: changes by dotted path.
+    data_dir, download: where data of one's own are read, and whether torchvision may fetch them.
 
     Raises `SpecError` for a profile, table, row, data set or path that does not exist, for a series
     that belongs to another profile of the same runs, and for a claim or relation that names no
-    cell: hours of training must not end in that message.
+    cell: hours of training must not end in that message. `DataError` for data of one's own that
+    cannot be read.
     """
     chosen = _one_of("profile", profile, paper.profiles, f"paper {paper.id}")
     paper = paper.under(chosen)
@@ -204,14 +212,25 @@ def make_plan(
             bind(claim, table, paper)
         for relation in table.relations:
             tuple(instances(relation, table, paper))
-    if on is not None:
-        _one_of("data set", on, chosen.on, f"--on under profile {profile}")
+    look = partial(_own_data, data_dir, download)
+    if on is not None and on not in chosen.on and names.is_own_data(on):
+        from .own_data import put_on  # what computes; few plans have data of one's own
+
+        paper, on = put_on(paper, profile, look(on)), look(on).name
+        chosen = paper.profiles[profile]
+    elif on is not None and on not in chosen.on:
+        said = f"--on under profile {profile}: unknown data set '{on}'{suggestion(on, chosen.on)}"
+        why = names.problem("data set", on) or "unknown"
+        own = f"data of your own are {names.OWN_DATA}"
+        raise SpecError(f"{said}; {own if why.startswith('unknown') else why}")
     if series is not None:
         chosen = _in_series(chosen, series, paper)
     changes = dict(sets)
     for path, value in changes.items():
         _check_set(path, value)
-    resolver = Resolver(chosen, on, changes)
+    named = (one.metric for each in paper.tables for one in (*each.cells, *each.drawn))
+    metrics = sorted({str(one) for one in {*named} if names.is_own_metric(one)})
+    resolver = Resolver(chosen, on, changes, metrics, lambda name: str(look(name).name))
     known = {table.id: table for table in paper.tables}
     selected: Iterable[Table] = paper.tables
     if tables is not None:
@@ -243,8 +262,14 @@ def make_plan(
     looks = tuple(n for n in chosen.looks if n <= n_trials) if n_trials in chosen.looks else ()
     return Plan(
         paper, chosen, on, n_trials, cells, runs, drawings, tuple(changes.items()), rows, more,
-        asked, chosen.looks if trials is None else looks,
+        asked, chosen.looks if trials is None else looks, data_dir,
     )  # fmt: skip
+
+
+def _own_data(data_dir: Path | None, download: bool, name: str) -> Any:
+    from ..data.own import content
+
+    return content(name, data_dir, download)
 
 
 def _in_series(profile: Profile, series: int, paper: Paper) -> Profile:

@@ -4,7 +4,7 @@ A config holds the options of what the run itself uses, defaults included, and n
 cells that differ only in options of other methods, or in the round that they read, share a run.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -76,13 +76,20 @@ class Resolver:
 
     on: a data set of the profile's `on`.
     sets: what `--set` changes, by path.
+    metrics: of other packages, which every federated run measures.
+    pin: the name of data of one's own with the checksum of their content.
     effective: positions of the profile's overrides that changed something in a cell so far.
     """
 
     def __init__(
-        self, profile: Profile, on: str | None = None, sets: Mapping[str, Any] | None = None
+        self,
+        profile: Profile,
+        on: str | None = None,
+        sets: Mapping[str, Any] | None = None,
+        metrics: Sequence[str] = (),
+        pin: Callable[[str], str] | None = None,
     ) -> None:
-        self.profile, self._on = profile, on
+        self.profile, self._on, self._metrics, self._pin = profile, on, metrics, pin
         why = "set on the command line"
         self._sets: list[SettingsLayer] = [
             (Origin("set", why), Override(path, why, value)) for path, value in (sets or {}).items()
@@ -103,7 +110,7 @@ class Resolver:
         if reason is not None:
             return Resolved(None, reason, bound.read)
         # Every other metric is one more number of the same run.
-        is_own = metric not in names.known("metric") or metric in MEASUREMENTS
+        is_own = not names.exists("metric", metric) or metric in MEASUREMENTS
         overrides = self.overrides(bound)
         key = settings.key_of(bound.experiment), bound.read, is_own and metric, repr(overrides)
         if key not in self._known:
@@ -111,7 +118,9 @@ class Resolver:
             below = Layered({**bound.experiment, AT: bound.read}, {})
             changed = layered(layers, below)
             self.effective |= changed.effective
-            found = _resolved(changed, below.settings, metric)
+            if self._pin is not None:
+                changed = layered(_pins(changed.settings, self._pin), changed)
+            found = _resolved(changed, below.settings, metric, self._metrics)
             if found.config is not None and self.profile.series:
                 found = replace(found, config=found.config.in_series(self.profile.series))
             self._known[key] = found
@@ -147,16 +156,26 @@ class Resolver:
         return Resolver(AS_PUBLISHED)
 
 
-def _resolved(changed: Layered, before: Experiment, metric: str | None) -> Resolved:
+def _pins(experiment: Experiment, pin: Callable[[str], str]) -> Iterator[SettingsLayer]:
+    """Names of data of one's own with their checksums, where they have none."""
+    for path, what, name in names.used(experiment):
+        if what == "data set" and "#" not in name and names.is_own_data(name):
+            why = "the spec names no checksum of these data"
+            yield Origin("profile", why), Override(path, why, pin(name))
+
+
+def _resolved(
+    changed: Layered, before: Experiment, metric: str | None, metrics: Sequence[str]
+) -> Resolved:
     """The run behind an experiment, `at` included, after and before what profile and `--set` do.
 
     Raises `UnresolvedError`, a `SpecError`, if settings are missing or refused.
     """
     experiment = {name: value for name, value in changed.settings.items() if name != AT}
     read = changed.settings[AT]
-    if metric not in names.known("metric"):
+    if not names.exists("metric", metric):
         return Resolved(None, f"metric '{metric}' is not implemented", read)
-    making = _Making(experiment)
+    making = _Making(experiment, metrics)
     try:
         config = making.measurement(str(metric)) if metric in MEASUREMENTS else making.evaluated()
     except UnknownNameError as error:
@@ -196,8 +215,8 @@ class _Making:
     Every method raises `UnknownNameError` for a name that nothing implements.
     """
 
-    def __init__(self, experiment: Experiment) -> None:
-        self._experiment = experiment
+    def __init__(self, experiment: Experiment, metrics: Sequence[str]) -> None:
+        self._experiment, self._metrics = experiment, tuple(metrics)
         self.used: set[str] = set()
         self.refused: list[str] = []
         self.missing: list[str] = []
@@ -311,6 +330,7 @@ class _Making:
             start=start,
             start_trial=trial,
             precision=self._get(PRECISION, FULL_PRECISION),
+            metrics=self._metrics,
         )
 
     def _client_data(self, learns_from_parts: bool = False) -> dict[str, Any]:

@@ -55,6 +55,8 @@ def layered(layers: Iterable[SettingsLayer], below: Layered = NOTHING) -> Layere
 
 
 def _changes(override: Override, below: Experiment) -> Experiment:
+    if override.where is not None and get(below, override.where[0]) != override.where[1]:
+        return {}
     old = get(below, override.path)
     new = _overridden(old, override)
     return {} if new == old else nested(override.path, new)

@@ -70,7 +70,8 @@ class Override(InFile):
     """A change of a profile to one setting, and why it is made.
 
     path: dotted; `at` is the round that is read. Exactly one of: value, the new one; divide, what
-    the cell's own value is divided by; replace, the new value by the cell's own (as text).
+    the cell's own value is divided by; replace, the new value by the cell's own (as text). where:
+    a path and the value that it must have already, or nothing is changed.
 
     Raises `ValueError` unless exactly one of the three is given.
     """
@@ -80,6 +81,7 @@ class Override(InFile):
     value: Setting = None
     divide: Divisor | None = None
     replace: Settings | None = None
+    where: Annotated[tuple[str, str] | None, Filled] = None
 
     def __post_init__(self) -> None:
         if sum(way is not None for way in (self.value, self.divide, self.replace)) != 1:

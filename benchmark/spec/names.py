@@ -38,6 +38,12 @@ _SECTIONS = frozenset(path.partition(".")[0] for path in PATHS)
 _KINDS = {"method": ("federated",), "objective": ("objective", "federated")}
 """Kinds of registered classes with names of that sort, where it is not the kind itself."""
 _REGISTERED = ("method", "objective", "encoder", "partition", "protocol")
+OWN_DATA = (
+    "a path ending in .npz, .csv or / (in the data folder, or where you stand), torchvision:NAME, "
+    "or a module such as mypackage.my_data"
+)
+_OWN = (*_REGISTERED, "data set", "metric")
+"""What modules of other packages may be."""
 _NONE = {"objective": (NO_PRETRAINING,), "protocol": (NO_PROTOCOL,)}
 
 
@@ -49,7 +55,7 @@ def known(what: str) -> frozenset[str]:
     measures in `METRICS`; one without such a list measures what it is called.
     """
     if what == "metric":
-        return frozenset(_metrics())
+        return frozenset((*_metrics(), *registry.installed("metric")))
     if what == "data set":
         return frozenset(data_names.names())
     named = (registry.names(kind) for kind in _KINDS.get(what, (what,)))
@@ -57,8 +63,28 @@ def known(what: str) -> frozenset[str]:
 
 
 def exists(what: str, name: Any) -> bool:
-    """Whether a module implements `name`: one of ours, or one of another package by its path."""
-    return isinstance(name, str) and (name in known(what) or _own(what, name)[0] is not None)
+    """Whether a module implements `name`: one of ours, or one of another package by its path.
+
+    Of data of one's own in files, whether they can be named so.
+    """
+    if not isinstance(name, str) or (what == "data set" and data_names.is_file(name)):
+        return isinstance(name, str)
+    return name in known(what) or _own(what, _plain(what, name))[0] is not None
+
+
+def is_own_data(name: str) -> bool:
+    """Whether data are in files of one's own, or made by a module of another package."""
+    is_code = name in registry.installed("data set") or _own("data set", name)[0] is not None
+    return data_names.is_file(name) or is_code
+
+
+def is_own_metric(name: str | None) -> bool:
+    """Whether a metric is that of another package."""
+    return name is not None and name not in _metrics() and exists("metric", name)
+
+
+def _plain(what: str, name: str) -> str:
+    return data_names.plain(name) if what == "data set" else name
 
 
 def is_of(kind: str, name: str) -> bool:
@@ -71,7 +97,7 @@ def is_of(kind: str, name: str) -> bool:
 def options(what: str, name: str) -> Iterator[str]:
     """Paths of an experiment at which a module of another package that is named has options."""
     kind, _ = _own(what, name)
-    if kind is not None:
+    if kind is not None and what in _REGISTERED:
         own = fields_of(registry.find(kind, name))
         yield from (f"{at}.{one}" for at, kinds in SECTIONS.items() if kind in kinds for one in own)
 
@@ -81,7 +107,12 @@ def problem(what: str, name: str, admitted: Collection[str] = ()) -> str | None:
 
     Another name that nothing implements may belong to a method to be written, as do `admitted`.
     """
+    if what == "data set" and data_names.is_file(name):
+        return None
+    name = _plain(what, name)
     said = limits.name_problem(name)
+    if said is not None and what == "data set":
+        return f"{said}; data of your own are {OWN_DATA}"
     if said is not None or name in known(what):
         return said
     kind, why = _own(what, name)
@@ -98,7 +129,7 @@ def _own(what: str, name: str) -> tuple[str | None, str | None]:
     Neither for a name of ours, and for one that is no module.
     """
     said = None
-    if what in _REGISTERED and registry.is_module(name):
+    if what in _OWN and registry.is_module(name):
         for kind in _KINDS.get(what, (what,)):
             try:
                 registry.find(kind, name)
@@ -126,10 +157,11 @@ def import_named(data: Mapping[str, Any]) -> None:
                 registry.find(kind, name)
 
 
-def _metrics() -> Iterator[str]:
-    package = "fedrepro.methods.metrics"
-    for name, module in registry.modules_in(package).items():
-        yield from getattr(importlib.import_module(module), "METRICS", (name,))
+@cache
+def _metrics() -> frozenset[str]:
+    modules = registry.modules_in("fedrepro.methods.metrics").items()
+    lists = (getattr(importlib.import_module(at), "METRICS", (name,)) for name, at in modules)
+    return frozenset(itertools.chain(*lists))
 
 
 def used(experiment: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:

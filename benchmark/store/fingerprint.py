@@ -149,7 +149,10 @@ def modules_of(config: RunConfig) -> Iterator[str]:
     """The modules that a run and those that it starts from name, from which files are found."""
     yield "fedrepro.benchmark.training.training"
     yield f"fedrepro.benchmark.training.stages.{config.stage}"
-    yield _module_of_data(config.data["name"])
+    yield (where := _module_of_data(config.data["name"]))
+    if not where.startswith("fedrepro."):
+        yield "fedrepro.benchmark.data.own"
+    yield from (_module_of("metric", name) for name in config.metrics)
     yield _module_of(KIND_OF_STAGE[config.stage], config.method)
     if config.objective is not None:
         yield _module_of("objective", config.objective["name"])

@@ -18,6 +18,7 @@ from torch import Tensor
 from ..checkpoint import NEVER, Checkpoint
 from ..data.federation import Federation, ImageSet
 from ..metrics import Evaluation, classification, fairness
+from ..metrics.base import Metric
 from ..nn.layers import is_buffer
 from ..outcome import Curve, DivergedError, Outcome
 from ..state import n_parameters
@@ -82,6 +83,7 @@ def run(
     progress: ProgressCallback | None = None,
     evaluate_every: int = 1,
     checkpoint: Checkpoint = NEVER,
+    metrics: Mapping[str, Metric] | None = None,
 ) -> Outcome:
     """Trains `method` on `task` to the end, from the start again wherever the method asks for it.
 
@@ -90,6 +92,7 @@ def run(
     each round. `downloaded_bytes` and `uploaded_bytes` are sums over clients and rounds of the
     attempt that was finished, also by payload (`uploaded_bytes.weights`); `wasted_bytes` is what
     abandoned attempts exchanged. checkpoint: saves the training, and may bring one to go on with.
+    metrics: of other packages, by name.
 
     No step of `method` sees a label of a test image: those of `task` stay here, and score what
     `method.evaluate` predicts.
@@ -109,7 +112,7 @@ def run(
     def measured(now: _Training, final: bool) -> None:
         evaluation = method.evaluate(task, now.server, now.memory, final)
         _check_finite(now.t, predicted=evaluation.predicted)
-        scored = _scored(evaluation, answers, final)
+        scored = _scored(evaluation, answers, final, metrics or {})
         _check_finite(now.t, metrics=_numbers(scored.metrics))
         now.history.add_evaluation(now.t, scored)
 
@@ -196,7 +199,9 @@ def _finished(
     return True
 
 
-def _scored(found: Evaluation, answers: Federation, final: bool) -> Evaluation:
+def _scored(
+    found: Evaluation, answers: Federation, final: bool, metrics: Mapping[str, Metric]
+) -> Evaluation:
     """With the metrics of what a method predicted; answers: with the labels of test images."""
     given = found.metrics.keys() & SCORES
     if given:
@@ -208,8 +213,9 @@ def _scored(found: Evaluation, answers: Federation, final: bool) -> Evaluation:
         scores = fairness.evaluate(found.predicted, labels, answers.novel)
     else:
         scores = classification.evaluate(found.predicted, labels, final)
+    own = {name: float(one.measure(found.predicted, labels)) for name, one in metrics.items()}
     return Evaluation(
-        {**scores.metrics, **found.metrics},
+        {**scores.metrics, **found.metrics, **own},
         {**scores.per_client, **found.per_client},
         {**scores.counts, **found.counts},
     )

@@ -61,14 +61,16 @@ def plan(
     series: int | None = None,
     sets: Mapping[str, Any] | None = None,
     readings: Sequence[str] = (),
+    data_dir: Path | str | None = None,
+    download: bool = False,
 ) -> Plan:
     """What a run would train: `.runs` are unique, `.cells` say which run each cell reads.
 
     paper: an id such as "cpcfl", of a paper in $FEDREPRO_TABLES, else `./tables`, or one that comes
     along. profile: how much is run; None for that of `fedrepro.toml`, else reduced. tables: ids,
-    None for all. rows: a pattern such as "CP-CFL|*". on: a data set of the profile. trials, series:
-    instead of the profile's. sets: changed settings by dotted path. readings: of what the paper
-    leaves open.
+    None for all. rows: a pattern such as "CP-CFL|*". on: a data set of the profile, or data of your
+    own. trials, series: instead of the profile's. sets: changed settings by dotted path. readings:
+    of what the paper leaves open. data_dir, download: of data of your own, as of `run`.
 
     Raises `SpecError` for a name or a setting that does not exist.
     """
@@ -81,6 +83,8 @@ def plan(
         trials=trials,
         series=series,
         sets=sets or {},
+        data_dir=_data_folder(data_dir),
+        download=download,
     )
 
 
@@ -113,13 +117,12 @@ def run(
     from fedrepro.benchmark.execution.run import execute
     from fedrepro.benchmark.judging.trials import load_trials
 
-    clock, chosen, ours = time.perf_counter(), plan(paper, profile, **selection), configured()
-    data = data_dir or os.environ.get("FEDREPRO_DATA") or ours.get("data-dir")
-    kept = _store(store)
+    clock, ours, kept = time.perf_counter(), configured(), _store(store)
+    chosen = plan(paper, profile, data_dir=data_dir, download=download, **selection)
     done = execute(
         chosen,
         kept,
-        data_dir=None if data is None else Path(data),
+        data_dir=chosen.data_dir,
         device=device or ours.get("device", "auto"),
         jobs=ours.get("jobs") if jobs is None else jobs,
         download=download,
@@ -210,6 +213,11 @@ def report(what: "Results | str | Sequence[Results]", out: Path | str) -> Path:
 def _paper(paper: str | Paper) -> Paper:
     """The paper with that id where the command line finds it, one's own first."""
     return load_paper(paper, searched()) if isinstance(paper, str) else paper
+
+
+def _data_folder(given: Path | str | None) -> Path | None:
+    named = given or os.environ.get("FEDREPRO_DATA") or configured().get("data-dir")
+    return Path(named) if named else None
 
 
 def _store(folder: Path | str | None) -> Store:

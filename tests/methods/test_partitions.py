@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from fedrepro.methods.data.dealing import proportional
 from fedrepro.methods.data.federation import Federation, ImageSet
-from fedrepro.methods.data.partitions._dealing import proportional
 from fedrepro.methods.data.partitions._sampled import Sampled
 from fedrepro.methods.data.partitions.base import Partition
 from fedrepro.methods.data.partitions.class_groups import ClassGroups

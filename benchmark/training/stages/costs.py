@@ -28,7 +28,7 @@ def run(trial: StageInput) -> Outcome:
     config, wanted = trial.config, trial.config.data
     assert config.clients is not None
     count = min(config.clients["count"], _MOST)
-    n_classes = data.classes_of(wanted["name"])
+    n_classes = data.classes_of(wanted["name"], trial.data_dir)
     size = wanted["image_size"]
     empty = torch.zeros(count, wanted["channels"], size, size, dtype=torch.uint8)
     portion = ImageSet(empty, torch.zeros(count, dtype=torch.int64))

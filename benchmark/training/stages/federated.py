@@ -20,7 +20,8 @@ def run(trial: StageInput) -> Outcome:
     """
     method = registry.make("federated", trial.config.method, trial.config.options)
     task = task_of(trial, trial.federation())
-    return loop.run(method, task, trial.progress, checkpoint=trial.checkpoint)
+    metrics = {name: registry.find("metric", name)() for name in trial.config.metrics}
+    return loop.run(method, task, trial.progress, checkpoint=trial.checkpoint, metrics=metrics)
 
 
 def task_of(trial: StageInput, federation: Federation) -> Task:

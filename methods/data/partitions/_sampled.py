@@ -6,7 +6,7 @@ Paper: Calibre, Section V-A: clients hold D over their number of training images
 Unstated, and what is done here:
 - Whose images the novel clients hold: they are dealt last, by the same rule and from the same
   images, so they share images with clients that train wherever those have used a class up.
-- Whether clients may share an image otherwise: only where a class has too few (`_dealing`).
+- Whether clients may share an image otherwise: only where a class has too few (`dealing`).
 - A client's test images: `test_size`, in the class proportions of its training images (Section
   IV-A says that the two distributions agree).
 """
@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import torch
 
 from ...seeds import Seeds
+from ..dealing import counted_out
 from ..federation import Federation, ImageSet
-from ._dealing import counted_out
 from .base import Partition
 
 

@@ -7,7 +7,7 @@ Unstated, and what is done here:
 - Which two of a client's classes are the large ones: drawn at random for each client.
 - Whether clients may share an image. With 60 clients the classes that two groups have in common
   need about all of STL-10's 500 images of a class, with 90 clients more. Images of a class are
-  therefore dealt like cards (`_dealing.Pile`), test images too: they are shared only if they must
+  therefore dealt like cards (`dealing.Pile`), test images too: they are shared only if they must
   be (`Federation.n_shared_images`), and a client never holds one twice.
 - Size of a client's test set: 50. Every printed accuracy of 60 clients lies on the grid k/3000
   (15, 30 and 90 clients: k/750, k/1500, k/4500).
@@ -22,8 +22,8 @@ from dataclasses import dataclass
 import torch
 
 from ...seeds import Seeds
+from ..dealing import counted_out
 from ..federation import Federation, ImageSet
-from ._dealing import counted_out
 from .base import Partition
 
 

@@ -1,7 +1,7 @@
 """Clients whose images of every class are counted out.
 
 Paper: mfcl, Figure 4 (one client with 4950 airplanes and 50 cars, one with the opposite).
-Unstated: which images (dealt at random, each to one client while a class lasts, see `_dealing`).
+Unstated: which images (dealt at random, each to one client while a class lasts, see `dealing`).
 Evidence: `tests/methods/test_partitions.py`.
 """
 
@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...seeds import Seeds
+from ..dealing import deal_by_class, federation_of
 from ..federation import Federation, ImageSet
-from ._dealing import deal_by_class, federation_of
 from .base import Partition
 
 

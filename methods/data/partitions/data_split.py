@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 from ...seeds import Seeds
+from ..dealing import federation_of
 from ..federation import Federation, ImageSet
-from ._dealing import federation_of
 from .base import Partition
 
 

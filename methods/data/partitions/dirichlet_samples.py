@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...seeds import Seeds
-from ._dealing import proportional
+from ..dealing import proportional
 from ._sampled import Sampled
 
 _PARTS = 2**40

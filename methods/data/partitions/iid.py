@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import torch
 
 from ...seeds import Seeds
+from ..dealing import federation_of
 from ..federation import Federation, ImageSet
-from ._dealing import federation_of
 from .base import Partition
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import torch
 
 from ...seeds import Seeds
-from ._dealing import Pile, proportional
+from ..dealing import Pile, proportional
 from ._sampled import Sampled
 
 

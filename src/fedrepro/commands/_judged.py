@@ -9,6 +9,7 @@ from pathlib import Path
 from textwrap import shorten
 from time import perf_counter
 
+from fedrepro.benchmark.data_names import file_name
 from fedrepro.benchmark.judging.scoreboard import Scoreboard, exit_code
 from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.results import Report
@@ -107,7 +108,7 @@ def default_folder(plan: Plan, given: argparse.Namespace) -> Path:
     Raises `FedreproError` for a name that would lead out of `results/reports`.
     """
     parts = [plan.paper.id, plan.profile.name]
-    parts += ["on", plan.on] if plan.on else []
+    parts += ["on", file_name(plan.on)] if plan.on else []
     parts += ["reading", *plan.paper.readings] if plan.paper.readings else []
     parts += ["tables", *given.tables] if given.tables else []
     parts += ["some-rows"] if given.rows else []

@@ -154,7 +154,12 @@ CELLS_OF_A_TABLE = (
         help="how much is run: reduced (minutes; the default), paper (the published protocol), "
         "smoke (seconds), patient (as reduced, looked at with more and more trials)",
     ),
-    option("--on", metavar="SET", help="put the profile on this data set (mnist, ...)"),
+    option(
+        "--on",
+        metavar="SET",
+        help="put the profile on this data set (mnist, ...) or on data of your own (own.npz, "
+        "own.csv, folder/, torchvision:KMNIST, mypackage.my_data)",
+    ),
     option(
         "--set",
         dest="sets",
@@ -335,6 +340,8 @@ def plan(given: argparse.Namespace, paper: Paper, profile: str | None = None) ->
         trials=given.trials,
         series=given.series,
         sets=[*parse_sets(given.sets), *precision],
+        data_dir=getattr(given, "data_dir", None),
+        download=getattr(given, "download", False),
     )
 
 

@@ -69,7 +69,7 @@ def complain(sentence: str) -> None:
 
 def complain_of_plugins() -> None:
     """A line for each name that another package's entry points give in vain."""
-    for kind in registry.kinds():
+    for kind in registry.GROUPS:
         for name, why in registry.left_out(kind).items():
             complain(f"{kind} '{name}' is left out: {why}")
 

@@ -116,7 +116,8 @@ def _one(paper: Paper, given: argparse.Namespace) -> tuple[Report, BaselineCheck
     baseline = None if given.record else baselines.load(path)
     if baseline is not None and baseline.schema < baselines.SCHEMA:
         complain(f"{path} is of older rules: values are compared, not words; record it again")
-    plan = make_plan(paper, given.profile, on=given.on)
+    where = {"data_dir": given.data_dir, "download": given.download}
+    plan = make_plan(paper, given.profile, on=given.on, **where)
     store = store_at(given.store)
     not_run, audit = trained(plan, store, given), given.out is not None
     report = judged(plan, store, not_run, since=clock, audit=audit)

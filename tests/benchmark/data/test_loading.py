@@ -30,16 +30,16 @@ def pixels(portion: ImageSet) -> list[bytes]:
 def fashion(tmp_path: Path) -> Path:
     """A set without unlabelled images of its own, as image folders; no two images are alike."""
     for label in range(10):
-        for i in range(6):
-            path = tmp_path / "fashion-mnist" / "train" / str(label) / f"{i}.png"
+        for i in range(7):
+            path = tmp_path / "own" / ("train" if i < 6 else "test") / str(label) / f"{i}.png"
             path.parent.mkdir(parents=True, exist_ok=True)
             Image.fromarray(np.full((8, 8), 10 * label + i, dtype=np.uint8)).save(path)
     return tmp_path
 
 
 def test_halves_of_the_training_part_are_disjoint_and_complete(fashion: Path) -> None:
-    whole = load("fashion-mnist", "train", data_dir=fashion).portion
-    first, second = (load("fashion-mnist", f"train-{h}", data_dir=fashion).portion for h in "ab")
+    whole = load("own/", "train", data_dir=fashion).portion
+    first, second = (load("own/", f"train-{h}", data_dir=fashion).portion for h in "ab")
     assert sorted(pixels(first) + pixels(second)) == sorted(pixels(whole))
     assert not set(pixels(first)) & set(pixels(second))
     assert first.labels is not None
@@ -48,20 +48,20 @@ def test_halves_of_the_training_part_are_disjoint_and_complete(fashion: Path) ->
 
 
 def test_a_subset_is_fixed_and_holds_all_classes(fashion: Path) -> None:
-    some = load("fashion-mnist", "train", data_dir=fashion, images=20).portion
-    again = load("fashion-mnist", "train", data_dir=fashion, images=20).portion
+    some = load("own/", "train", data_dir=fashion, images=20).portion
+    again = load("own/", "train", data_dir=fashion, images=20).portion
     assert torch.equal(some.images, again.images)
     assert some.labels is not None
     assert torch.bincount(some.labels).tolist() == [2] * 10
-    half = load("fashion-mnist", "train-b", data_dir=fashion, images=10).portion
-    whole = load("fashion-mnist", "train-b", data_dir=fashion).portion
+    half = load("own/", "train-b", data_dir=fashion, images=10).portion
+    whole = load("own/", "train-b", data_dir=fashion).portion
     assert set(pixels(half)) < set(pixels(whole))
 
 
 @pytest.mark.parametrize("images", [0, 61])
 def test_more_images_than_there_are_is_an_error(images: int, fashion: Path) -> None:
     with pytest.raises(DataError, match=f"60 images in part 'train', {images} were asked for"):
-        load("fashion-mnist", "train", data_dir=fashion, images=images)
+        load("own/", "train", data_dir=fashion, images=images)
 
 
 def test_the_checksum_covers_images_and_labels() -> None:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from ...seeds import Seeds
-from ..federation import Federation, ImageSet
+from ..seeds import Seeds
+from .federation import Federation, ImageSet
 
 
 def proportional(counts: dict[int, int], total: int) -> dict[int, int]:

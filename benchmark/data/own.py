@@ -1,0 +1,260 @@
+"""Data of one's own: files in the data folder, or where one stands, and sets of other packages.
+
+    own.npz              arrays `images`, `labels` and `split` (`train`, `test` or `unlabeled`)
+    own.csv              columns `label` and `split`, and one a pixel (row by row, RGB in turn)
+    folder/              images in `train/<class>/`, `test/<class>/` and perhaps `unlabeled/`, or
+                         what Hugging Face's `save_to_disk` has written
+    torchvision:KMNIST   a labelled set of torchvision, by the name of its class
+
+A name may end in `#` and the `checksum` of the content, to which the content is held then. Plans
+add it, so that a run of other data is another run.
+Evidence: `tests/benchmark/data/test_own.py`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import inspect
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ..data_names import is_file, plain
+from ..errors import DataError, MissingDataError
+from .base import Part, Stored, data_folder
+from .folder import read_folder
+from .loading import find
+
+PARTS: tuple[Part, ...] = ("train", "test", "unlabeled")
+_NEEDS = "for each image, images (uint8), a label and split ('train', 'test' or 'unlabeled')"
+Found = dict[Part, tuple[NDArray[Any], NDArray[Any], str | None]]
+"""By part: images in a usual layout, labels, which may be words, and what a reader must know."""
+
+
+@dataclass(frozen=True)
+class Content:
+    """All that a set of one's own holds. name: with the checksum of the content."""
+
+    name: str
+    parts: Mapping[Part, Stored]
+    n_classes: int
+
+
+_held: dict[tuple[str, Path], Content] = {}
+
+
+def content(name: str, data_dir: Path | None = None, download: bool = False) -> Content:
+    """What a set of one's own holds; read once in a process for a name with a checksum.
+
+    Raises `DataError` if it is missing, cannot be read, or is not what the checksum promises.
+    """
+    folder = data_folder(data_dir)
+    if (name, folder) in _held:
+        return _held[name, folder]
+    own = plain(name)
+    if not is_file(own):
+        data = find(own)
+        parts = {one: data.read(one, folder, download) for one in PARTS[: 2 + data.has_unlabeled]}
+        n_classes = data.n_classes
+    else:
+        parts, n_classes = _numbered(own, _read(own, folder, download))
+    found = f"{own}#{checksum(parts)}"
+    if name not in (own, found):
+        raise DataError(f"the data of {name} have changed: they are {found} now")
+    # What a checksum names is what was meant, whatever its maker says of releases.
+    parts = {part: replace(one, is_release=True) for part, one in parts.items()}
+    if len(_held) > 1:
+        _held.clear()
+    _held[found, folder] = Content(found, parts, n_classes)
+    return _held[found, folder]
+
+
+def checksum(parts: Mapping[Part, Stored]) -> str:
+    """16 hexadecimal digits of the SHA-256 over shapes, images and labels of all parts."""
+    digest = hashlib.sha256()
+    for part, one in sorted(parts.items()):
+        digest.update(f"{part} {tuple(one.images.shape)}".encode())
+        for held in (one.images, one.labels):
+            digest.update(b"" if held is None else held.contiguous().numpy().tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _numbered(name: str, found: Found) -> tuple[dict[Part, Stored], int]:
+    """Parts with classes numbered in the order of their numbers or names, and how many there are.
+
+    Raises `DataError` for missing parts, unlike sizes, and a class that one part lacks.
+    """
+    for part in PARTS[:2]:
+        if part not in found or not len(found[part][0]):
+            raise DataError(f"{name} has no images in part '{part}'; it needs train and test")
+    classes, tested = (np.unique(found[part][1]) for part in PARTS[:2])
+    if apart := sorted({*map(str, classes)} ^ {*map(str, tested)}):
+        said = "train and test must have the same classes"
+        raise DataError(f"{name}: {said}; only one has {', '.join(apart[:6])}")
+    planes = {part: _planes(name, one[0]) for part, one in found.items()}
+    if len(shapes := {one.shape[1:] for one in planes.values()}) > 1:
+        raise DataError(f"{name}: its parts hold images of several shapes: {sorted(shapes)}")
+    parts = {}
+    for part, (_, labels, note) in found.items():
+        numbers = None if part == "unlabeled" else np.searchsorted(classes, labels)
+        labelled = None if numbers is None else torch.from_numpy(numbers)
+        parts[part] = Stored(torch.from_numpy(planes[part]), labelled, source=name, note=note)
+    return parts, len(classes)
+
+
+def _planes(name: str, images: NDArray[Any]) -> NDArray[np.uint8]:
+    """Images as n x channels x height x width; colour images without colour have one channel."""
+    if images.dtype != np.uint8:
+        raise DataError(
+            f"{name}: images must be uint8 (0 to 255), not {images.dtype}; of numbers from 0 to 1 "
+            "make (255 * images).round().astype('uint8')"
+        )
+    planes = images[:, None] if images.ndim == 3 else images
+    if planes.ndim != 4 or not {1, 3} & {planes.shape[1], planes.shape[3]}:
+        raise DataError(
+            f"{name}: {images.shape} is no shape of images, which is n x height x width for grey "
+            "ones and n x height x width x 3 for colour"
+        )
+    if planes.shape[1] not in (1, 3):
+        planes = planes.transpose(0, 3, 1, 2)
+    is_grey = bool((planes == planes[:, :1]).all())
+    return np.ascontiguousarray(planes[:, :1] if is_grey else planes)
+
+
+def _read(name: str, folder: Path, download: bool) -> Found:
+    if name.startswith("torchvision:"):
+        return _of_torchvision(name, folder, download)
+    where = next((at for at in (folder / name, Path(name)) if at.exists()), None)
+    if where is None:
+        raise MissingDataError(
+            f"{name} is neither in {folder.absolute()} nor in {Path.cwd()}; name the folder that "
+            "holds it with --data-dir (or FEDREPRO_DATA)"
+        )
+    if where.is_dir():
+        is_hugging = any((where / f"dataset_{end}.json").is_file() for end in ("dict", "info"))
+        return _of_hugging_face(where) if is_hugging else _of_images(where, folder)
+    return _of_npz(where) if name.endswith(".npz") else _of_csv(where)
+
+
+def _of_npz(file: Path) -> Found:
+    try:
+        with np.load(file, allow_pickle=False) as held:
+            arrays = {name: held[name] for name in held.files}
+    except Exception as error:  # NumPy and zipfile raise a dozen kinds for other content
+        raise DataError(f"{file} cannot be read as .npz without pickle: {error}") from error
+    for name in ("images", "labels", "split"):
+        if name not in arrays:
+            raise DataError(f"{file} lacks the array '{name}'; it needs {_NEEDS}")
+    return _by_split(file, arrays["images"], arrays["labels"], arrays["split"])
+
+
+def _of_csv(file: Path) -> Found:
+    import pandas as pd
+
+    try:
+        table = pd.read_csv(file)
+    except (ValueError, OSError) as error:
+        raise DataError(f"{file} cannot be read as CSV: {error}") from error
+    for name in ("label", "split"):
+        if name not in table:
+            raise DataError(f"{file} lacks the column '{name}'; it needs it next to the pixels'")
+    pixels = table.drop(columns=["label", "split"]).to_numpy()
+    if pixels.dtype.kind not in "iu" or not ((pixels >= 0) & (pixels <= 255)).all():
+        raise DataError(f"{file}: pixels must be whole numbers from 0 to 255, in every line")
+    for channels in (1, 3):
+        side = math.isqrt(pixels.shape[1] // channels)
+        if side and channels * side**2 == pixels.shape[1]:
+            images = pixels.astype(np.uint8).reshape(-1, side, side, channels)
+            return _by_split(file, images, table["label"], table["split"])
+    raise DataError(f"{file}: {pixels.shape[1]} pixels make no square image; save it as .npz")
+
+
+def _by_split(file: Path, images: NDArray[Any], labels: Any, split: Any) -> Found:
+    if not len(images) == len(labels) == len(split):
+        counts = f"{len(images)} images, {len(labels)} labels, {len(split)} entries of split"
+        raise DataError(f"{file} has {counts}; it needs {_NEEDS}")
+    words = np.asarray(split).astype(str)
+    if unknown := sorted({*words.tolist()} - {*PARTS}):
+        raise DataError(f"{file}: '{unknown[0]}' is no split; it needs {_NEEDS}")
+    chosen = {part: words == part for part in PARTS if part in words}
+    return {part: (images[at], np.asarray(labels)[at], None) for part, at in chosen.items()}
+
+
+def _of_images(where: Path, folder: Path) -> Found:
+    found: Found = {}
+    for part in PARTS:
+        if (where / part).is_dir():
+            n_classes = None if part == "unlabeled" else 0
+            images, labels, note = read_folder(where / part, 3, n_classes, folder)
+            numbers = np.empty(0) if labels is None else labels.numpy()
+            found[part] = images.numpy(), numbers, note or None
+    return found
+
+
+def _of_hugging_face(where: Path) -> Found:
+    try:
+        held = importlib.import_module("datasets").load_from_disk(str(where))
+    except ImportError as error:
+        said = "was saved by Hugging Face's package, which must read it"
+        raise DataError(f"{where} {said}: python -m pip install datasets ({error})") from error
+    found: Found = {}
+    for part in (one for one in PARTS if isinstance(held, dict) and one in held):
+        columns = {type(kind).__name__: name for name, kind in held[part].features.items()}
+        label = columns.get("ClassLabel", "label")
+        if "Image" not in columns or label not in columns.values():
+            raise DataError(f"{where}, {part}: it needs a column of images and one called 'label'")
+        images = _stacked(str(where), held[part][columns["Image"]])
+        found[part] = images, np.asarray(held[part][label]), None
+    return found
+
+
+def _of_torchvision(name: str, folder: Path, download: bool) -> Found:
+    try:
+        sets = importlib.import_module("torchvision.datasets")
+    except (ImportError, RuntimeError) as error:
+        raise DataError(
+            f"{name}: torchvision cannot be imported ({error}): its build must fit torch's; "
+            "install both at once: python -m pip install --force-reinstall torch torchvision"
+        ) from error
+    cls = getattr(sets, name.partition(":")[2], None)
+    takes = inspect.signature(cls).parameters if inspect.isclass(cls) else {}
+    if not {"train", "split"} & {*takes}:
+        raise DataError(f"{name}: torchvision has no set of that name with parts train and test")
+    more, found = {"download": download} if "download" in takes else {}, Found()
+    words: dict[Part, list[str]] = {"train": ["train", "trainval"], "test": ["test", "val"]}
+    for part in words:
+        key, said = ("split", words[part]) if "split" in takes else ("train", [part == "train"])
+        held = _made(name, cls, [{"root": str(folder), key: one, **more} for one in said])
+        pairs = [held[i] for i in range(len(held))]
+        labels = np.asarray([int(label) for _, label in pairs])
+        found[part] = _stacked(name, (image for image, _ in pairs)), labels, None
+    return found
+
+
+def _made(name: str, cls: Any, ways: list[dict[str, Any]]) -> Any:
+    """A part of a set of torchvision, by the first of `ways` whose word for the part it knows."""
+    for i, way in enumerate(ways):
+        try:
+            return cls(**way)
+        except RuntimeError as error:
+            said = f"is not in {Path(way['root']).absolute()}; --download fetches it"
+            raise MissingDataError(f"{name} {said} ({error})") from error
+        except ValueError as error:
+            if i + 1 == len(ways):
+                raise DataError(f"{name}: {error}") from error
+    return None
+
+
+def _stacked(name: str, pictures: Iterable[Any]) -> NDArray[np.uint8]:
+    """Pillow's images, n x height x width x 3."""
+    arrays = [np.asarray(picture.convert("RGB")) for picture in pictures]
+    if len({one.shape for one in arrays}) > 1:
+        raise DataError(f"{name}: images have several sizes; bring all to one, and save as .npz")
+    return np.stack(arrays) if arrays else np.empty((0, 1, 1, 3), np.uint8)

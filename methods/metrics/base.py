@@ -1,0 +1,29 @@
+"""What a metric of one's own is: a number from what every client's model predicts."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+from torch import Tensor
+
+
+class Metric(ABC):
+    """Measured after each round that is evaluated; named by its module, or an entry point.
+
+    low, high: the smallest and the largest value there is, None without one. lower_is_better:
+    whether less is better.
+    """
+
+    low: ClassVar[float | None] = None
+    high: ClassVar[float | None] = None
+    lower_is_better: ClassVar[bool] = False
+
+    @abstractmethod
+    def measure(self, probabilities: Sequence[Tensor], labels: Sequence[Tensor]) -> float:
+        """One finite number.
+
+        probabilities: by client, images x classes, each by the client's own model. labels: by
+        client, int64, images.
+        """

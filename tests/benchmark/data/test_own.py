@@ -1,0 +1,203 @@
+"""Data of one's own in files: what each format holds, and what is said of those that are wrong."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from PIL import Image
+
+from fedrepro.benchmark.data import load
+from fedrepro.benchmark.data.own import content
+from fedrepro.benchmark.errors import DataError, MissingDataError
+
+N, SIDE = 24, 4
+SPLIT = np.array(["train", "test"])[np.arange(N) % 2]
+LABELS = np.arange(N) // 2 % 3
+
+
+def pictures(channels: int = 1) -> np.ndarray[Any, Any]:
+    made = np.random.default_rng(0).integers(0, 256, (N, SIDE, SIDE, channels), dtype=np.uint8)
+    return made[..., 0] if channels == 1 else made
+
+
+def save_npz(folder: Path, **changed: Any) -> Path:
+    held: Mapping[str, Any] = {"images": pictures(), "labels": LABELS, "split": SPLIT, **changed}
+    given = {name: value for name, value in held.items() if value is not None}
+    np.savez(folder / "own.npz", **given)
+    return folder
+
+
+def save_csv(folder: Path, channels: int = 1) -> None:
+    table = pd.DataFrame(pictures(channels).reshape(N, -1)).assign(label=LABELS, split=SPLIT)
+    table.to_csv(folder / "own.csv", index=False)
+
+
+def save_images(folder: Path, channels: int = 1) -> None:
+    for i, image in enumerate(pictures(channels)):
+        path = folder / "own" / SPLIT[i] / f"class-{LABELS[i]}" / f"{i:02}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(image).save(path)
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_every_format_gives_the_same_images_and_checksum(tmp_path: Path, channels: int) -> None:
+    save_npz(tmp_path, images=pictures(channels))
+    save_csv(tmp_path, channels)
+    whole = content("own.npz", tmp_path)
+    wanted = torch.from_numpy(pictures(channels).reshape(N, SIDE, SIDE, channels))
+    test = wanted.permute(0, 3, 1, 2)[SPLIT == "test"]
+    assert torch.equal(whole.parts["test"].images, test)
+    assert whole.n_classes == 3
+    name, _, checksum = whole.name.partition("#")
+    assert (name, len(checksum)) == ("own.npz", 16)
+    assert content("own.csv", tmp_path).name == f"own.csv#{checksum}"
+
+    save_images(tmp_path, channels)  # by class, so in another order
+    found = content("own/", tmp_path).parts["test"]
+    of_folder, of_array = (
+        sorted(zip(map(bytes, one.images.numpy()), one.labels.tolist(), strict=True))
+        for one in (found, whole.parts["test"])
+        if one.labels is not None
+    )
+    assert of_folder == of_array
+
+
+def test_parts_and_halves_are_loaded_as_those_of_any_set(tmp_path: Path) -> None:
+    save_npz(tmp_path, labels=np.array(["owl", "ant", "bee"])[LABELS])
+    train = load("own.npz", "train", data_dir=tmp_path, image_size=8, channels=3)
+    assert (len(train.portion), train.n_classes) == (12, 3)
+    assert train.portion.images.shape == (12, 3, 8, 8)
+    assert train.portion.labels is not None
+    assert train.portion.labels[:3].tolist() == [2, 0, 1]  # in the order of their names
+    halves = [load("own.npz", f"train-{half}", data_dir=tmp_path).portion for half in "ab"]
+    assert list(map(len, halves)) == [6, 6]
+    assert len(load("own.npz", "unlabeled", data_dir=tmp_path).portion) == 12
+    split = np.where(np.arange(N) < 6, "unlabeled", SPLIT)
+    unlabelled = load("own.npz", "unlabeled", data_dir=save_npz(tmp_path, split=split))
+    assert (len(unlabelled.portion), unlabelled.portion.labels) == (6, None)
+
+
+def test_a_name_with_a_checksum_is_held_to_it(tmp_path: Path) -> None:
+    name = content("own.npz", save_npz(tmp_path)).name
+    assert load(name, "train", data_dir=tmp_path).is_release
+    save_npz(tmp_path, images=255 - pictures())
+    other = content("own.npz", tmp_path).name
+    assert other != name
+    with pytest.raises(DataError, match=rf"^the data of own.npz#0{{16}} .* they are {other} now"):
+        load(f"own.npz#{16 * '0'}", "train", data_dir=tmp_path)
+
+
+def test_data_are_found_where_one_stands_and_else_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(save_npz(tmp_path))
+    assert content("own.npz", tmp_path / "elsewhere").n_classes == 3
+    with pytest.raises(MissingDataError, match=r"nowhere\.csv is neither in .*--data-dir"):
+        content("nowhere.csv")
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"labels": None}, "lacks the array 'labels'; it needs for each image"),
+        ({"labels": LABELS[1:]}, "has 24 images, 23 labels, 24 entries of split"),
+        ({"images": pictures() / 255.0}, r"must be uint8 \(0 to 255\), not float64"),
+        ({"images": pictures().reshape(N, -1)}, r"\(12, 16\) is no shape of images"),
+        ({"split": np.full(N, "val")}, "'val' is no split"),
+        ({"split": np.full(N, "train")}, "no images in part 'test'"),
+        ({"labels": np.where(SPLIT == "test", 3, LABELS)}, "only one has 0, 1, 2, 3"),
+        ({"labels": np.array([None] * N)}, "without pickle"),
+    ],
+)
+def test_arrays_that_are_no_data_set_are_refused(
+    tmp_path: Path, changed: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(DataError, match=rf"own\.npz.*{said}"):
+        content("own.npz", save_npz(tmp_path, **changed))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("label,a\n1,2\n", "lacks the column 'split'"),
+        ("label,split,a\n1,train,2.5\n", "whole numbers from 0 to 255"),
+        ("label,split,a\n1,train,256\n", "whole numbers from 0 to 255"),
+        ("label,split,a,b\n1,train,2,3\n", "2 pixels make no square image"),
+        ("", "cannot be read as CSV"),
+    ],
+)
+def test_tables_that_are_no_data_set_are_refused(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "own.csv").write_text(text)
+    with pytest.raises(DataError, match=rf"own\.csv.*{said}"):
+        content("own.csv", tmp_path)
+
+
+class Torchvisions(list[tuple[Image.Image, int]]):
+    """As torchvision's sets: pairs, by a word for the part."""
+
+    def __init__(self, root: str, split: str = "train", download: bool = False) -> None:
+        if split == "train":
+            raise ValueError("unknown split, known are trainval and test")
+        if not (download or (Path(root) / "there").exists()):
+            raise RuntimeError("Dataset not found")
+        chosen = zip(pictures(3), LABELS, SPLIT, strict=True)
+        of = split.removesuffix("val")
+        super().__init__((Image.fromarray(i), int(c)) for i, c, part in chosen if part == of)
+
+
+def test_a_set_of_torchvision_is_taken_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = SimpleNamespace(Own=Torchvisions)
+    monkeypatch.setitem(sys.modules, "torchvision.datasets", module)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "torchvision", ModuleType("torchvision"))
+    with pytest.raises(MissingDataError, match=r"torchvision:Own is not in .*--download"):
+        content("torchvision:Own", tmp_path)
+    found = content("torchvision:Own", tmp_path, download=True)
+    save_npz(tmp_path, images=pictures(3))
+    assert found.name.split("#")[1] == content("own.npz", tmp_path).name.split("#")[1]
+    with pytest.raises(DataError, match="no set of that name"):
+        content("torchvision:Owl", tmp_path)
+
+
+def test_where_torchvision_is_broken_one_line_says_how_to_install_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "torchvision.datasets", None)
+    with pytest.raises(DataError, match="install both at once: python -m pip install"):
+        content("torchvision:KMNIST", tmp_path)
+
+
+def test_what_hugging_face_has_saved_is_read(tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    kinds = {"photo": datasets.Image(), "kind": datasets.ClassLabel(names=["a", "b", "c"])}
+    parts = {
+        part: datasets.Dataset.from_dict(
+            {
+                "photo": [Image.fromarray(one) for one in pictures()[part == SPLIT]],
+                "kind": LABELS[part == SPLIT],
+            },
+            features=datasets.Features(kinds),
+        )
+        for part in ("train", "test")
+    }
+    datasets.DatasetDict(parts).save_to_disk(tmp_path / "saved")
+    save_npz(tmp_path)
+    names = [content(name, tmp_path).name.split("#")[1] for name in ("saved/", "own.npz")]
+    assert names[0] == names[1]
+
+
+def test_without_their_package_a_set_of_hugging_face_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    (tmp_path / "saved").mkdir()
+    (tmp_path / "saved/dataset_dict.json").write_text("{}")
+    with pytest.raises(DataError, match="python -m pip install datasets"):
+        content("saved/", tmp_path)

@@ -1,0 +1,234 @@
+"""Data, metrics and partitions of one's own, from the spec or `--on` to the report."""
+
+import importlib
+import json
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fedrepro.benchmark.execution.data_availability import DataAvailability
+from fedrepro.benchmark.metrics import metric
+from fedrepro.benchmark.planning.plan import Plan, make_plan
+from fedrepro.benchmark.spec.load import load_paper
+from fedrepro.benchmark.store import fingerprint
+from fedrepro.cli import main
+from fedrepro.commands.new_project import template
+from fedrepro.methods import registry
+
+FILES = {
+    "stripes.py": '''
+import torch
+
+from fedrepro.benchmark.data.base import DataSet, Stored
+
+
+class Stripes(DataSet):
+    """Images that lie down or stand, in noise."""
+
+    n_classes = 2
+
+    def read(self, part, folder, download):
+        draw = torch.Generator().manual_seed(len(part))
+        images = torch.randint(0, 100, (80, 1, 8, 8), generator=draw, dtype=torch.uint8)
+        labels = torch.arange(80) % 2
+        images[labels == 0, :, ::2] += 100
+        images[labels == 1, :, :, ::2] += 100
+        return Stored(images, labels)
+''',
+    "brier.py": '''
+from torch.nn.functional import one_hot
+
+from fedrepro.methods.metrics.base import Metric
+
+
+class Brier(Metric):
+    """Squared error of the probabilities, a mean over clients."""
+
+    low, high, lower_is_better = 0.0, 2.0, True
+
+    def measure(self, probabilities, labels):
+        each = [((p - one_hot(y, p.shape[1])) ** 2).sum(1).mean() for p, y in
+                zip(probabilities, labels, strict=True)]
+        return sum(map(float, each)) / len(each)
+''',
+    "blocks.py": '''
+from dataclasses import dataclass
+
+import torch
+
+from fedrepro.methods.data.dealing import federation_of
+from fedrepro.methods.data.partitions.base import Partition
+
+
+@dataclass(frozen=True)
+class Blocks(Partition):
+    """The images in their order, the first `first` to one client."""
+
+    first: int = 10
+
+    def deal(self, train, test, n_classes, seeds):
+        rest = torch.arange(self.first, len(train)).tensor_split(self.count - 1)
+        return federation_of(train, test, [torch.arange(self.first), *rest], n_classes)
+''',
+}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a package and files of images."""
+    made = tmp_path_factory.mktemp("lab")
+    (made / "ownlab").mkdir()
+    for name, text in ({"__init__.py": ""} | FILES).items():
+        (made / "ownlab" / name).write_text(text)
+    write_images(made / "own.npz", 10)
+    write_images(made / "five.npz", 5)
+    return made
+
+
+@pytest.fixture(autouse=True)
+def stand_there(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("FEDREPRO_TABLES", "FEDREPRO_DATA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(place)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    importlib.invalidate_caches()
+
+
+def write_images(file: Path, n_classes: int, seed: int = 0) -> None:
+    """600 coloured images of 12x12 for training, 200 for tests."""
+    images = np.random.default_rng(seed).integers(0, 256, (800, 12, 12, 3), dtype=np.uint8)
+    split = np.where(np.arange(800) < 600, "train", "test")
+    np.savez(file, images=images, labels=np.arange(800) % n_classes, split=split)
+
+
+def planned(paper: str, on: str, profile: str = "reduced") -> Plan:
+    return make_plan(load_paper(paper), profile, on=on)
+
+
+@pytest.mark.parametrize("paper", ["cpcfl", "fcl", "calibre", "fedrlc", "mfcl"])
+def test_every_paper_runs_on_data_of_ones_own_and_reproduces_nothing_by_that(paper: str) -> None:
+    plan = planned(paper, "own.npz", "smoke")
+    runs = [run for run in plan.runs if run.stage == "federated"]
+    assert {run.data["name"] for run in runs} == {plan.on}
+    assert {(run.data["channels"], run.data["image_size"] <= 12) for run in runs} == {(3, True)}
+    measured = [one for one in plan.cells if one.config and one.config.stage != "costs"]
+    assert measured
+    for one in measured:
+        assert "clients.data" in {departure.setting for departure in one.departures}
+
+
+def test_encoders_are_pre_trained_on_images_that_no_client_holds() -> None:
+    plan = planned("cpcfl", "own.npz")
+    started = [run for run in plan.runs if run.start is not None and run.stage == "federated"]
+    pairs = {(run.data["part"], run.start.data["part"]) for run in started if run.start}
+    assert ("train-a", "train-b") in pairs
+    assert ("train", "train") not in pairs
+    other = {run.data["name"] for run in plan.runs if run.stage == "pretraining"}
+    assert other == {plan.on, "photo-patches"}
+
+
+def test_other_data_under_the_same_name_are_other_runs(place: Path) -> None:
+    before = planned("fcl", "own.npz")
+    assert planned("fcl", str(before.on)).runs == before.runs
+    assert before.under(()).runs == before.runs
+    write_images(place / "own.npz", 10, seed=1)
+    try:
+        after = planned("fcl", "own.npz")
+    finally:
+        write_images(place / "own.npz", 10)
+    assert not {run.key for run in before.runs} & {run.key for run in after.runs}
+
+
+def test_clients_for_whom_the_data_have_too_few_classes_are_not_run() -> None:
+    plan = planned("cpcfl", "five.npz", "smoke")
+    run = next(run for run in plan.runs if run.stage == "federated")
+    said = str(DataAvailability(None, False).problem(run))
+    assert said.startswith(f"{plan.on} does not suit the paper's clients: groups: class 9")
+
+
+@pytest.mark.parametrize("on", ["/own.npz", "../own.npz", "own", "ownlab.brier", "own.npz#12"])
+def test_what_cannot_be_data_is_said_with_what_can(
+    on: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["plan", "fcl", "--on", on]) == 2
+    said = capsys.readouterr().err
+    assert f"unknown data set '{on}'" in said
+    assert "a path ending in .npz, .csv or /" in said or "exactly one DataSet" in said
+
+
+TABLE = """
+table = "1"
+title = "made up"
+section = "none"
+kind = "empirical"
+metric = "{metric}"
+columns = [{{ label = "value" }}]
+rows = [{{ label = "FedAvg", method = "fedavg", published = [0.7] }}]
+margin = {{ value = 0.1, reason = "made up" }}
+"""
+
+
+def write_paper(data: str, partition: str = '"iid"', metric: str = "accuracy") -> None:
+    """The draft of a paper with one row, on these data."""
+    folder = Path("tables/mine")
+    folder.mkdir(parents=True, exist_ok=True)
+    draft = template("paper.toml", id="mine", published="[profiles.paper]\ntrials = 1")
+    spec = draft.replace('"digits"', f'"{data}"').replace('"iid"', partition)
+    (folder / "paper.toml").write_text(spec, "utf-8")
+    (folder / "1.toml").write_text(TABLE.format(metric=metric), "utf-8")
+
+
+def test_data_partition_and_metric_of_a_package_come_to_a_report(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write_paper("ownlab.stripes", '"ownlab.blocks"\nclients.first = 4', "ownlab.brier")
+    assert main(["check", "mine"]) == 0, capsys.readouterr()
+    assert main(["run", "mine", "--profile", "smoke", "--jobs", "0", "--out", "told"]) == 0
+    said = capsys.readouterr()
+    assert "2 trained" in said.err
+    assert "cells: 1 NOT COMPARED" in said.out
+    told = json.loads(Path("told/report.json").read_text("utf-8"))
+    (cell,) = told["tables"][0]["cells"]
+    assert 0 < cell["mean"] < 2
+    (run,) = told["runs"]
+    assert run["config"]["data"]["name"].startswith("ownlab.stripes#")
+    assert {f"ownlab/{name}" for name in FILES} | {"benchmark/data/own.py"} <= run["source"].keys()
+    facts = metric("ownlab.brier")
+    assert facts is not None
+    assert (facts.low, facts.high, facts.lower_is_better) == (0.0, 2.0, True)
+
+
+def test_a_spec_that_names_data_by_their_checksum_departs_from_nothing() -> None:
+    name = str(planned("fcl", "own.npz").on)
+    write_paper("own.npz")
+    loose = make_plan(load_paper("mine", Path("tables")), "paper")
+    write_paper(name)
+    exact = make_plan(load_paper("mine", Path("tables")), "paper")
+    assert exact.runs == loose.runs
+    assert not any(one.departures for one in exact.cells)
+    for one in loose.cells:
+        assert [(each.setting, each.here) for each in one.departures] == [("clients.data", name)]
+
+
+def test_entry_points_give_short_names(monkeypatch: pytest.MonkeyPatch, place: Path) -> None:
+    points = [
+        EntryPoint("stripes", "ownlab.stripes", "fedrepro.sets"),
+        EntryPoint("brier", "ownlab.brier", "fedrepro.metrics"),
+        EntryPoint("mnist", "ownlab.stripes", "fedrepro.sets"),
+    ]
+    monkeypatch.syspath_prepend(str(place))
+    monkeypatch.setattr(
+        registry, "entry_points", lambda group: [p for p in points if p.group == group]
+    )
+    registry._installed.cache_clear()
+    try:
+        plan = planned("mfcl", "stripes", "smoke")
+        assert str(plan.on).startswith("stripes#")
+        assert "ownlab/stripes.py" in fingerprint.source_of(plan.runs[0])
+        assert registry.installed("metric") == {"brier": "ownlab.brier"}
+        assert "fedrepro's own" in registry.left_out("data set")["mnist"]
+    finally:
+        registry._installed.cache_clear()
