@@ -38,10 +38,10 @@ def _changes(paper: Paper, profile: Profile, data: Content) -> Iterator[Override
     held = {str(name): to for name, to in held.items() if name is not None}
 
     def asked(path: str) -> list[Any]:
-        return [one.value for one in profile.overrides if one.path == path and one.value]
+        return [one.value for one in profile.overrides if one.path == path and one.value][-1:]
 
     def fewer(path: str, here: int, part: str) -> Iterator[Override]:
-        known = (images_in(one, part) for one in asked("clients.data")[-1:])
+        known = (images_in(one, part) for one in asked("clients.data"))
         if most := [*asked(path), *filter(None, known)]:
             yield Override(path, f"{_WHY}, as many as the profile takes", min(here, *most))
 
