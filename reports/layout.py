@@ -273,7 +273,7 @@ def has_more(table: TableResult, cell: CellResult) -> bool:
 
 def title(table: TableResult) -> str:
     """'Table 3', 'Figure 4', or 'Text of 3.5' for numbers of the running text ("text-3.5")."""
-    return "Controls" if table.kind == "control" else named(table.id)
+    return named(table.id)
 
 
 def short(table: TableResult) -> str:
@@ -285,7 +285,7 @@ def short(table: TableResult) -> str:
 def named(table: str) -> str:
     """The title of a table by its id."""
     kind, _, rest = table.partition("-")
-    words = {"figure": f"Figure {rest}", "text": f"Text of {rest}"}
+    words = {"figure": f"Figure {rest}", "text": f"Text of {rest}", "controls": "Controls"}
     return words.get(kind, f"Table {table}")
 
 

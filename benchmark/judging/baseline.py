@@ -222,7 +222,7 @@ def _recorded(report: Mapping[str, Any]) -> Recorded:
             for table in tables
             for claim in table["claims"]
         },
-        "tables": {table["id"]: table["word"] for table in report["tables"]},
+        "tables": {table["id"]: table["word"] for table in tables},
         "retention": {
             table["id"]: table["answers"][0]["retention"]["mean"]
             for table in report["tables"]

@@ -13,6 +13,7 @@ from fedrepro.benchmark.judging import baseline, comparison
 from fedrepro.benchmark.judging.evidence import CellTrials, Evidence
 from fedrepro.benchmark.judging.judge import judge_evidence
 from fedrepro.benchmark.judging.scoreboard import Scoreboard
+from fedrepro.benchmark.plain import as_plain
 from fedrepro.benchmark.planning.check import check
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.planning.resolve import MEASUREMENTS
@@ -22,9 +23,10 @@ from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.store.store import Store
 from fedrepro.methods.metrics import headroom
 from fedrepro.methods.outcome import Curve
-from fedrepro.reports import terminal
+from fedrepro.reports import side_by_side, terminal
 from fedrepro.reports.writers import html, json, junit, latex, markdown
 from tests.benchmark.small_papers import write_made_up
+from tools.found import trials_of
 
 PAPER = """\
 id = "made-up"
@@ -350,6 +352,28 @@ def test_a_control_that_falls_or_asks_for_less_is_a_regression(root: Path) -> No
     written(root, None)
     gone = comparison.check(before, judged(root, AS_PRINTED)).regressions
     assert "controls: even-beats-uneven" in {one.where for one in gone}
+
+
+def test_recorded_trials_are_judged_with_their_controls(root: Path) -> None:
+    before = judged(root, AS_PRINTED | SEEN)
+    cells, plan = as_plain(baseline.recorded(before))["cells"], planned(root)
+    for kept, expected in ((cells, words(before)), ({}, ("NOT RUN",) * 3)):
+        given = trials_of(kept, plan)
+        again = judge_evidence(Evidence(plan, {}, given=given, declared=SCALED), command="")
+        assert words(again) == expected
+    without = {place: cell for place, cell in cells.items() if not place.startswith("controls")}
+    given = trials_of(without, plan)
+    again = judge_evidence(Evidence(plan, {}, given=given, declared=SCALED), command="")
+    assert (words(again), again.controls[0].claims[0].word) == (("OPEN",) * 3, "NOT RUN")
+
+
+def test_two_reports_are_compared_on_one_page_with_their_controls(root: Path) -> None:
+    before, after = (
+        baseline.recorded(judged(root, AS_PRINTED | controls)) for controls in (SEEN, NOT_SEEN)
+    )
+    moved = {"made-up": comparison.compare(before, after)}
+    page = side_by_side.render({"made-up": (before, after)}, moved)
+    assert '<th scope="row">even-beats-uneven</th>' in page
 
 
 def test_claims_that_rest_on_headroom_say_how_much_there_is(
