@@ -32,9 +32,9 @@ def check_paper(data: Toml, folder: str, report: FileProblems) -> None:
         sets = _table(_table(profile).get("on"))
         for data_set in sets:
             rules.name("data set", data_set, (*here, "on", data_set))
-        data = _table(profile).get("data")
-        if isinstance(data, str) and data not in sets:
-            said = f"'{data}' has no changes under `on`{suggestion(data, sorted(sets))}"
+        own = _table(profile).get("data")
+        if isinstance(own, str) and own not in sets:
+            said = f"'{own}' has no changes under `on`{suggestion(own, sorted(sets))}"
             report.add((*here, "data"), said)
 
 

@@ -36,7 +36,7 @@ def merged_groups(choice: Tensor, truth: Tensor) -> float:
 
     choice, truth: int64, n, from 0.
     """
-    return float(max(0, len(truth.unique()) - len(choice.unique())))
+    return float(max(0, len(set(truth.tolist())) - len(set(choice.tolist()))))
 
 
 def agreement(choice: Tensor, truth: Tensor) -> dict[str, float]:
