@@ -228,6 +228,83 @@ def test_the_guide_to_methods_is_followed_literally_with_a_package_of_ones_own(
         run([*pip, "uninstall", "--yes", "mypackage"], tmp_path)
 
 
+OTHER_FORMATS = """
+from pathlib import Path
+import numpy as np, pandas as pd
+from PIL import Image
+
+held = np.load("own.npz")
+images, labels, split = held["images"], held["labels"], held["split"]
+table = pd.DataFrame(images.reshape(600, -1)).assign(label=labels, split=split)
+table.to_csv("own.csv", index=False)
+for i in range(600):
+    path = Path("pictures", split[i], str(labels[i]), f"{i}.png")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(images[i]).save(path)
+try:
+    import datasets
+except ImportError:
+    raise SystemExit
+columns = {"image": datasets.Image(), "label": datasets.ClassLabel(num_classes=10)}
+parts = {}
+for part in ("train", "test"):
+    chosen = [i for i in range(600) if split[i] == part]
+    rows = {"image": [Image.fromarray(images[i]) for i in chosen], "label": labels[chosen]}
+    parts[part] = datasets.Dataset.from_dict(rows, features=datasets.Features(columns))
+datasets.DatasetDict(parts).save_to_disk("saved")
+"""
+
+
+@pytest.fixture
+def project(scripts: Path, tmp_path: Path) -> Path:
+    """A new project with the modules and the file of docs/own-data.md."""
+    run([scripts / "fedrepro", "new-project", "mine"], tmp_path)
+    place = tmp_path / "mine"
+    guide = (ROOT / "docs" / "own-data.md").read_text(encoding="utf-8")
+    modules = re.findall(r"`(mypackage/\w+\.py)`[^`].*?```python\n(.*?)```", guide, re.DOTALL)
+    assert len(modules) == 3
+    for name, code in modules:
+        (place / name).write_text(code)
+    (script,) = [code for code in blocks("own-data.md", "python") if "np.savez" in code]
+    run([scripts / "python", "-c", script + OTHER_FORMATS], place)
+    return place
+
+
+@pytest.mark.slow
+def test_the_guide_to_data_of_ones_own_is_followed_in_a_new_project(
+    scripts: Path, project: Path
+) -> None:
+    sets = ["own.npz", "own.csv", "pictures/", "mypackage.my_data"]
+    sets += ["saved/"] if (project / "saved").is_dir() else []
+    smoke = [scripts / "fedrepro", "run", "mypaper", "--profile", "smoke", "--jobs", "0"]
+    smoke += ["--trials", "1"]
+    for name in sets:
+        told = run([*smoke, "--rows", "FedAvg", "--on", name], project)
+        assert f"smoke: {name}#" in told
+    paper = project / "tables" / "mypaper"
+    changes = {"paper.toml": {"iid": "mypackage.blocks"}, "1.toml": {"accuracy": "mypackage.brier"}}
+    for file, (change,) in ((paper / name, one.items()) for name, one in changes.items()):
+        text = file.read_text().replace(f'"{change[0]}"', f'"{change[1]}"')
+        text = text.replace('unit    = "%"\n', "").replace("value  = 2.0", "value  = 0.1")
+        file.write_text(re.sub(r"\[(7\d)\.\d, (7\d)\.\d\]", r"[0.\1, 0.\2]", text))
+    run([scripts / "fedrepro", "check", "mypaper"], project)
+    assert "cells: 6 NOT COMPARED" in run([*smoke, "--on", "mypackage.my_data"], project)
+
+
+@pytest.mark.slow
+def test_a_mistake_in_a_method_of_ones_own_is_told_with_its_line(
+    scripts: Path, project: Path
+) -> None:
+    method = project / "mypackage" / "my_method.py"
+    method.write_text(method.read_text().replace("self.keep * server", "self.kept * server"))
+    (line,) = [i for i, one in enumerate(method.read_text().splitlines(), 1) if "self.kept" in one]
+    failing = "fedrepro run mypaper --profile smoke --rows 'My method' --jobs 2 -v 2>&1 || true"
+    path = f"PATH={scripts}:/usr/bin:/bin"
+    told = run(["env", path, "bash", "-c", failing], project)
+    assert f"(mypackage/my_method.py:{line}, in " in told
+    assert f'my_method.py", line {line}' in told
+
+
 @pytest.mark.slow
 def test_the_notebook_runs_in_an_empty_folder(scripts: Path, tmp_path: Path) -> None:
     """Its cells as one script: a line that begins with ! is a command, with names in braces."""

@@ -26,8 +26,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ...methods.registry import told
 from ..data_names import is_file, plain
-from ..errors import DataError, MissingDataError
+from ..errors import DataError, FedreproError, MissingDataError
 from .base import Part, Stored, data_folder
 from .folder import read_folder
 from .loading import find
@@ -59,12 +60,15 @@ def content(name: str, data_dir: Path | None = None, download: bool = False) -> 
     if (name, folder) in _held:
         return _held[name, folder]
     own = plain(name)
-    if not is_file(own):
-        data = find(own)
-        parts = {one: data.read(one, folder, download) for one in PARTS[: 2 + data.has_unlabeled]}
-        n_classes = data.n_classes
-    else:
-        parts, n_classes = _numbered(own, _read(own, folder, download))
+    try:
+        if is_file(own):
+            parts, n_classes = _numbered(own, _read(own, folder, download))
+        else:
+            parts, n_classes = _of_code(own, folder, download)
+    except (FedreproError, MemoryError):
+        raise
+    except Exception as error:  # whatever a stranger's file or code makes a library raise
+        raise DataError(f"{own} cannot be read: {told(error, [own])}") from error
     found = f"{own}#{checksum(parts)}"
     if name not in (own, found):
         raise DataError(f"the data of {name} have changed: they are {found} now")
@@ -86,6 +90,24 @@ def checksum(parts: Mapping[Part, Stored]) -> str:
     return digest.hexdigest()[:16]
 
 
+def _of_code(name: str, folder: Path, download: bool) -> tuple[dict[Part, Stored], int]:
+    data, parts = find(name), dict[Part, Stored]()
+    for part in PARTS[: 2 + data.has_unlabeled]:
+        parts[part] = made = data.read(part, folder, download)
+        shape, labels = tuple(made.images.shape), made.labels
+        if made.images.dtype != torch.uint8 or len(shape) != 4 or shape[1] not in (1, 3):
+            wanted = "images must be uint8, n x 1 or 3 x height x width"
+            raise DataError(f"{name}, {part}: {wanted}, not {made.images.dtype}, {shape}")
+        if part != "unlabeled" and (
+            labels is None
+            or (labels.dtype, labels.shape) != (torch.int64, shape[:1])
+            or not bool(((labels >= 0) & (labels < data.n_classes)).all())
+        ):
+            wanted = f"labels must be int64, one an image, from 0 to {data.n_classes - 1}"
+            raise DataError(f"{name}, {part}: {wanted}")
+    return parts, data.n_classes
+
+
 def _numbered(name: str, found: Found) -> tuple[dict[Part, Stored], int]:
     """Parts with classes numbered in the order of their numbers or names, and how many there are.
 
@@ -94,6 +116,9 @@ def _numbered(name: str, found: Found) -> tuple[dict[Part, Stored], int]:
     for part in PARTS[:2]:
         if part not in found or not len(found[part][0]):
             raise DataError(f"{name} has no images in part '{part}'; it needs train and test")
+        labels = found[part][1]
+        if labels.shape != (len(found[part][0]),) or labels.dtype.kind not in "biuSU":
+            raise DataError(f"{name}: labels must be whole numbers or words, one for each image")
     classes, tested = (np.unique(found[part][1]) for part in PARTS[:2])
     if apart := sorted({*map(str, classes)} ^ {*map(str, tested)}):
         said = "train and test must have the same classes"
@@ -144,11 +169,8 @@ def _read(name: str, folder: Path, download: bool) -> Found:
 
 
 def _of_npz(file: Path) -> Found:
-    try:
-        with np.load(file, allow_pickle=False) as held:
-            arrays = {name: held[name] for name in held.files}
-    except Exception as error:  # NumPy and zipfile raise a dozen kinds for other content
-        raise DataError(f"{file} cannot be read as .npz without pickle: {error}") from error
+    with np.load(file, allow_pickle=False) as held:
+        arrays = {name: held[name] for name in held.files}
     for name in ("images", "labels", "split"):
         if name not in arrays:
             raise DataError(f"{file} lacks the array '{name}'; it needs {_NEEDS}")
@@ -158,13 +180,12 @@ def _of_npz(file: Path) -> Found:
 def _of_csv(file: Path) -> Found:
     import pandas as pd
 
-    try:
-        table = pd.read_csv(file)
-    except (ValueError, OSError) as error:
-        raise DataError(f"{file} cannot be read as CSV: {error}") from error
+    table = pd.read_csv(file)
     for name in ("label", "split"):
         if name not in table:
             raise DataError(f"{file} lacks the column '{name}'; it needs it next to the pixels'")
+    if (empty := table.isna().any(axis=1)).any():
+        raise DataError(f"{file}, line {2 + int(empty.argmax())}: there is an empty cell")
     pixels = table.drop(columns=["label", "split"]).to_numpy()
     if pixels.dtype.kind not in "iu" or not ((pixels >= 0) & (pixels <= 255)).all():
         raise DataError(f"{file}: pixels must be whole numbers from 0 to 255, in every line")
@@ -172,7 +193,9 @@ def _of_csv(file: Path) -> Found:
         side = math.isqrt(pixels.shape[1] // channels)
         if side and channels * side**2 == pixels.shape[1]:
             images = pixels.astype(np.uint8).reshape(-1, side, side, channels)
-            return _by_split(file, images, table["label"], table["split"])
+            labels = table["label"].to_numpy()
+            words = labels.astype(str) if labels.dtype.kind == "O" else labels
+            return _by_split(file, images, words, table["split"])
     raise DataError(f"{file}: {pixels.shape[1]} pixels make no square image; save it as .npz")
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.execution.data_availability import DataAvailability
 from fedrepro.benchmark.metrics import metric
 from fedrepro.benchmark.planning.plan import Plan, make_plan
@@ -147,6 +148,25 @@ def test_clients_for_whom_the_data_have_too_few_classes_are_not_run() -> None:
     run = next(run for run in plan.runs if run.stage == "federated")
     said = str(DataAvailability(None, False).problem(run))
     assert said.startswith(f"{plan.on} does not suit the paper's clients: groups: class 9")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("dtype=torch.uint8", "dtype=torch.int32", "images must be uint8, n x 1 or 3"),
+        ("% 2", "% 3", "labels must be int64, one an image, from 0 to 1"),
+        ("labels == 0", "label == 0", r"NameError: .*\(ownlab/broken\.py:16, in read\)"),
+    ],
+)
+def test_a_data_set_of_a_package_that_is_none_is_named_with_its_line(
+    place: Path, old: str, new: str, said: str
+) -> None:
+    (place / "ownlab" / "broken.py").write_text(FILES["stripes.py"].replace(old, new))
+    for name in [name for name in sys.modules if name == "ownlab.broken"]:
+        del sys.modules[name]
+    registry.class_in.cache_clear()
+    with pytest.raises(FedreproError, match=said):
+        planned("fcl", "ownlab.broken", "smoke")
 
 
 @pytest.mark.parametrize("on", ["/own.npz", "../own.npz", "own", "ownlab.brier", "own.npz#12"])

@@ -20,7 +20,7 @@ ARGUMENTS = (
     *options.PAPER,
     options.option("table", metavar="TABLE", help="table or figure, for example 3 or figure-4"),
     *options.CELLS_OF_A_TABLE,
-    options.STORE,
+    *options.PLACES,
     options.stored_profile,
     options.one_of(
         options.option("--format", choices=_FORMATS, default="text", help="default: text"),

@@ -112,7 +112,10 @@ def test_data_are_found_where_one_stands_and_else_missing(
         ({"split": np.full(N, "val")}, "'val' is no split"),
         ({"split": np.full(N, "train")}, "no images in part 'test'"),
         ({"labels": np.where(SPLIT == "test", 3, LABELS)}, "only one has 0, 1, 2, 3"),
-        ({"labels": np.array([None] * N)}, "without pickle"),
+        ({"labels": np.array([None] * N)}, "cannot be read: ValueError: .*allow_pickle"),
+        ({"labels": LABELS / 2}, "labels must be whole numbers or words"),
+        ({"labels": np.stack([LABELS, LABELS], 1)}, "labels must be whole numbers or words"),
+        ({"images": np.uint8(3)}, "cannot be read: TypeError"),
     ],
 )
 def test_arrays_that_are_no_data_set_are_refused(
@@ -129,7 +132,8 @@ def test_arrays_that_are_no_data_set_are_refused(
         ("label,split,a\n1,train,2.5\n", "whole numbers from 0 to 255"),
         ("label,split,a\n1,train,256\n", "whole numbers from 0 to 255"),
         ("label,split,a,b\n1,train,2,3\n", "2 pixels make no square image"),
-        ("", "cannot be read as CSV"),
+        ("label,split,a\n1,train,2\n,test,2\n", "line 3: there is an empty cell"),
+        ("", "cannot be read: EmptyDataError"),
     ],
 )
 def test_tables_that_are_no_data_set_are_refused(tmp_path: Path, text: str, said: str) -> None:
