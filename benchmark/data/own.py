@@ -18,7 +18,7 @@ import importlib
 import inspect
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from ...methods.registry import told
 from ..data_names import is_file, plain
 from ..errors import DataError, FedreproError, MissingDataError
-from .base import Part, Stored, data_folder
+from .base import DataSet, Part, Stored, data_folder
 from .folder import read_folder
 from .loading import find
 
@@ -61,10 +61,7 @@ def content(name: str, data_dir: Path | None = None, download: bool = False) -> 
         return _held[name, folder]
     own = plain(name)
     try:
-        if is_file(own):
-            parts, n_classes = _numbered(own, _read(own, folder, download))
-        else:
-            parts, n_classes = _of_code(own, folder, download)
+        parts, n_classes = _numbered(own, _read(own, folder, download))
     except (FedreproError, MemoryError):
         raise
     except Exception as error:  # whatever a stranger's file or code makes a library raise
@@ -72,8 +69,6 @@ def content(name: str, data_dir: Path | None = None, download: bool = False) -> 
     found = f"{own}#{checksum(parts)}"
     if name not in (own, found):
         raise DataError(f"the data of {name} have changed: they are {found} now")
-    # What a checksum names is what was meant, whatever its maker says of releases.
-    parts = {part: replace(one, is_release=True) for part, one in parts.items()}
     if len(_held) > 1:
         _held.clear()
     _held[found, folder] = Content(found, parts, n_classes)
@@ -88,24 +83,6 @@ def checksum(parts: Mapping[Part, Stored]) -> str:
         for held in (one.images, one.labels):
             digest.update(b"" if held is None else held.contiguous().numpy().tobytes())
     return digest.hexdigest()[:16]
-
-
-def _of_code(name: str, folder: Path, download: bool) -> tuple[dict[Part, Stored], int]:
-    data, parts = find(name), dict[Part, Stored]()
-    for part in PARTS[: 2 + data.has_unlabeled]:
-        parts[part] = made = data.read(part, folder, download)
-        shape, labels = tuple(made.images.shape), made.labels
-        if made.images.dtype != torch.uint8 or len(shape) != 4 or shape[1] not in (1, 3):
-            wanted = "images must be uint8, n x 1 or 3 x height x width"
-            raise DataError(f"{name}, {part}: {wanted}, not {made.images.dtype}, {shape}")
-        if part != "unlabeled" and (
-            labels is None
-            or (labels.dtype, labels.shape) != (torch.int64, shape[:1])
-            or not bool(((labels >= 0) & (labels < data.n_classes)).all())
-        ):
-            wanted = f"labels must be int64, one an image, from 0 to {data.n_classes - 1}"
-            raise DataError(f"{name}, {part}: {wanted}")
-    return parts, data.n_classes
 
 
 def _numbered(name: str, found: Found) -> tuple[dict[Part, Stored], int]:
@@ -130,7 +107,8 @@ def _numbered(name: str, found: Found) -> tuple[dict[Part, Stored], int]:
     for part, (_, labels, note) in found.items():
         numbers = None if part == "unlabeled" else np.searchsorted(classes, labels)
         labelled = None if numbers is None else torch.from_numpy(numbers)
-        parts[part] = Stored(torch.from_numpy(planes[part]), labelled, source=name, note=note)
+        # What a checksum names is what was meant, whatever its maker says of releases.
+        parts[part] = Stored(torch.from_numpy(planes[part]), labelled, True, name, note)
     return parts, len(classes)
 
 
@@ -154,6 +132,8 @@ def _planes(name: str, images: NDArray[Any]) -> NDArray[np.uint8]:
 
 
 def _read(name: str, folder: Path, download: bool) -> Found:
+    if not is_file(name):
+        return _of_code(find(name), folder, download)
     if name.startswith("torchvision:"):
         return _of_torchvision(name, folder, download)
     where = next((at for at in (folder / name, Path(name)) if at.exists()), None)
@@ -166,6 +146,15 @@ def _read(name: str, folder: Path, download: bool) -> Found:
         is_hugging = any((where / f"dataset_{end}.json").is_file() for end in ("dict", "info"))
         return _of_hugging_face(where) if is_hugging else _of_images(where, folder)
     return _of_npz(where) if name.endswith(".npz") else _of_csv(where)
+
+
+def _of_code(data: DataSet, folder: Path, download: bool) -> Found:
+    found: Found = {}
+    for part in PARTS[: 2 + data.has_unlabeled]:
+        one = data.read(part, folder, download)
+        labels = np.empty(0) if one.labels is None else one.labels.numpy()
+        found[part] = one.images.numpy(), labels, one.note
+    return found
 
 
 def _of_npz(file: Path) -> Found:
@@ -250,29 +239,23 @@ def _of_torchvision(name: str, folder: Path, download: bool) -> Found:
     takes = inspect.signature(cls).parameters if inspect.isclass(cls) else {}
     if not {"train", "split"} & {*takes}:
         raise DataError(f"{name}: torchvision has no set of that name with parts train and test")
-    more, found = {"download": download} if "download" in takes else {}, Found()
-    words: dict[Part, list[str]] = {"train": ["train", "trainval"], "test": ["test", "val"]}
-    for part in words:
-        key, said = ("split", words[part]) if "split" in takes else ("train", [part == "train"])
-        held = _made(name, cls, [{"root": str(folder), key: one, **more} for one in said])
-        pairs = [held[i] for i in range(len(held))]
-        labels = np.asarray([int(label) for _, label in pairs])
-        found[part] = _stacked(name, (image for image, _ in pairs)), labels, None
-    return found
-
-
-def _made(name: str, cls: Any, ways: list[dict[str, Any]]) -> Any:
-    """A part of a set of torchvision, by the first of `ways` whose word for the part it knows."""
-    for i, way in enumerate(ways):
+    given: dict[str, Any] = {"root": str(folder)}
+    given |= {"download": download} if "download" in takes else {}
+    found: Found = {}
+    for part, word in (("train", "trainval"), ("test", "val")):
         try:
-            return cls(**way)
+            way = {"train": part == "train"} if "train" in takes else {"split": part}
+            held = cls(**given, **way)
+        except ValueError:  # another word for the part
+            held = cls(**given, split=word)
         except RuntimeError as error:
-            said = f"is not in {Path(way['root']).absolute()}; --download fetches it"
-            raise MissingDataError(f"{name} {said} ({error})") from error
-        except ValueError as error:
-            if i + 1 == len(ways):
-                raise DataError(f"{name}: {error}") from error
-    return None
+            raise MissingDataError(
+                f"{name}: --download fetches it to {folder} ({error})"
+            ) from error
+        labels = np.asarray([int(held[i][1]) for i in range(len(held))])
+        images = _stacked(name, (held[i][0] for i in range(len(held))))
+        found["train" if part == "train" else "test"] = images, labels, None
+    return found
 
 
 def _stacked(name: str, pictures: Iterable[Any]) -> NDArray[np.uint8]:
