@@ -65,7 +65,8 @@ def content(name: str, data_dir: Path | None = None, download: bool = False) -> 
     except (FedreproError, MemoryError):
         raise
     except Exception as error:  # whatever a stranger's file or code makes a library raise
-        raise DataError(f"{own} cannot be read: {told(error, [own])}") from error
+        hint = "; --download fetches what is missing" if own.startswith("torchvision:") else ""
+        raise DataError(f"{own} cannot be read: {told(error, [own])}{hint}") from error
     found = f"{own}#{checksum(parts)}"
     if name not in (own, found):
         raise DataError(f"the data of {name} have changed: they are {found} now")
@@ -220,7 +221,7 @@ def _of_hugging_face(where: Path) -> Found:
     for part in (one for one in PARTS if isinstance(held, dict) and one in held):
         columns = {type(kind).__name__: name for name, kind in held[part].features.items()}
         label = columns.get("ClassLabel", "label")
-        if "Image" not in columns or label not in columns.values():
+        if "Image" not in columns or label not in held[part].features:
             raise DataError(f"{where}, {part}: it needs a column of images and one called 'label'")
         images = _stacked(str(where), held[part][columns["Image"]])
         found[part] = images, np.asarray(held[part][label]), None
@@ -235,26 +236,23 @@ def _of_torchvision(name: str, folder: Path, download: bool) -> Found:
             f"{name}: torchvision cannot be imported ({error}): its build must fit torch's; "
             "install both at once: python -m pip install --force-reinstall torch torchvision"
         ) from error
-    cls = getattr(sets, name.partition(":")[2], None)
+    cls: Any = getattr(sets, name.partition(":")[2], None)
     takes = inspect.signature(cls).parameters if inspect.isclass(cls) else {}
     if not {"train", "split"} & {*takes}:
         raise DataError(f"{name}: torchvision has no set of that name with parts train and test")
     given: dict[str, Any] = {"root": str(folder)}
     given |= {"download": download} if "download" in takes else {}
     found: Found = {}
-    for part, word in (("train", "trainval"), ("test", "val")):
+    words: dict[Part, str] = {"train": "trainval", "test": "val"}
+    for part in words:
         try:
             way = {"train": part == "train"} if "train" in takes else {"split": part}
             held = cls(**given, **way)
         except ValueError:  # another word for the part
-            held = cls(**given, split=word)
-        except RuntimeError as error:
-            raise MissingDataError(
-                f"{name}: --download fetches it to {folder} ({error})"
-            ) from error
+            held = cls(**given, split=words[part])
         labels = np.asarray([int(held[i][1]) for i in range(len(held))])
         images = _stacked(name, (held[i][0] for i in range(len(held))))
-        found["train" if part == "train" else "test"] = images, labels, None
+        found[part] = images, labels, None
     return found
 
 

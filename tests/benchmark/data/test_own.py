@@ -161,7 +161,7 @@ def test_a_set_of_torchvision_is_taken_by_its_name(
     module = SimpleNamespace(Own=Torchvisions)
     monkeypatch.setitem(sys.modules, "torchvision.datasets", module)  # type: ignore[arg-type]
     monkeypatch.setitem(sys.modules, "torchvision", ModuleType("torchvision"))
-    with pytest.raises(MissingDataError, match="torchvision:Own: --download fetches it"):
+    with pytest.raises(DataError, match=r"torchvision:Own .*not found; --download fetches what is"):
         content("torchvision:Own", tmp_path)
     found = content("torchvision:Own", tmp_path, download=True)
     save_npz(tmp_path, images=pictures(3))
