@@ -62,7 +62,7 @@ def content(name: str, data_dir: Path | None = None, download: bool = False) -> 
     own = plain(name)
     try:
         parts, n_classes = _numbered(own, _read(own, folder, download))
-    except (FedreproError, MemoryError):
+    except FedreproError:
         raise
     except Exception as error:  # whatever a stranger's file or code makes a library raise
         hint = "; --download fetches what is missing" if own.startswith("torchvision:") else ""

@@ -27,6 +27,7 @@ from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.claims.nodes import key_of
 from fedrepro.benchmark.claims.printed import support
 from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.data import own
 from fedrepro.benchmark.data.sets.emnist import Emnist
 from fedrepro.benchmark.errors import FedreproError, SpecError, StoreError
 from fedrepro.benchmark.judging.judge import judge
@@ -254,8 +255,28 @@ def idx_files(inside: Path) -> Reader:
     return an_idx
 
 
+def own_files(inside: Path) -> Reader:
+    """Data of one's own, as arrays and as a table."""
+    split, labels = np.array(["train", "test"] * 4), np.arange(8) // 2 % 2
+    images = np.arange(128, dtype=np.uint8).reshape(8, 4, 4)
+    np.savez(inside / "own.npz", images=images, labels=labels, split=split)
+    rows = [[*range(16), "label", "split"]]
+    rows += [[*images[i].ravel(), labels[i], split[i]] for i in range(8)]
+    (inside / "own.csv").write_text("\n".join(",".join(map(str, row)) for row in rows))
+    sound = {name: (inside / name).read_bytes() for name in ("own.npz", "own.csv")}
+
+    def an_own_file(draw: random.Random) -> None:
+        name = draw.choice(sorted(sound))
+        (inside / name).write_bytes(damaged(sound[name], draw))
+        for part, stored in own.content(name, inside).parts.items():
+            assert stored.images.dtype == torch.uint8
+            assert stored.labels is None or len(stored.labels) == len(stored.images), part
+
+    return an_own_file
+
+
 KINDS: list[Callable[..., Reader]] = [
-    specs, stores, checkpoints, idx_files,
+    specs, stores, checkpoints, idx_files, own_files,
 ]  # fmt: skip
 
 

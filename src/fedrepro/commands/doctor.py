@@ -89,7 +89,11 @@ def _runnable(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
     available = DataAvailability(given.data_dir, download=False)
     for paper in load_papers(options.specs(given)):
         for profile in paper.profiles:
-            plan = make_plan(paper, profile, data_dir=given.data_dir)
+            try:
+                plan = make_plan(paper, profile, data_dir=given.data_dir)
+            except DataError as error:
+                yield f"{paper.id} {profile}", f"missing: {error}"
+                continue
             ready = sum(not any(map(available.problem, chain(run))) for run in plan.runs)
             unbound = sum(one.config is None for one in plan.cells)
             told = f"{ready} of {len(plan.runs)} runs have their data"
