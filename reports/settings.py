@@ -1,7 +1,5 @@
 """`docs/settings.md`: every method of every paper with its settings, and where they come from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from ..benchmark.planning.plan import Plan

@@ -5,8 +5,6 @@ and T; the models that a client exchanges are counted from its messages, and T (
 exactly. Integers such as the number of the chosen model are counted beside, as the paper does.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import cache
 from itertools import product

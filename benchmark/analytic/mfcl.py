@@ -9,8 +9,6 @@ whose costs the paper takes over without an equation (Section 5.2).
 Evidence: `tests/benchmark/test_analytic_mfcl.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction

@@ -4,8 +4,6 @@ Formulas raise `SpecError` if the experiment lacks a setting. Evidence:
 `tests/benchmark/test_analytic.py`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 from typing import Any

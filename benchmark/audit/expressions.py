@@ -1,7 +1,5 @@
 """Claims and relations as findings show them, and their sides as weighted sums of cells."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction

@@ -5,8 +5,6 @@ where no values that print like the published ones could satisfy its statement; 
 rounding, or what the paper does not say, leaves the answer open.
 """
 
-from __future__ import annotations
-
 import importlib
 import re
 from collections.abc import Collection, Iterable, Sequence

@@ -3,8 +3,6 @@
 The audit compares what specs bind, so it knows a paper's tables only through their experiments.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping

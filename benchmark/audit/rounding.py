@@ -3,8 +3,6 @@
 All of it is exact (fractions), so that a bound never moves by a rounding of our own.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

@@ -14,8 +14,6 @@ one, a third is tried everywhere, and the last two are solved for. Up to three v
 left out by that.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ degrees of freedom are between the least n - 1 and the sum of all n - 1 (Welch 1
 printed one is s already. Means of different rows are taken as independent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction

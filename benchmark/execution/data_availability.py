@@ -1,7 +1,5 @@
 """Whether the data that runs read are there, and whether they have changed since a trial."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path

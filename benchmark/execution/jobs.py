@@ -1,7 +1,5 @@
 """Trials to train, their results, and which may begin, are tried again or cannot be trained."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 A worker uses one thread, leaves Ctrl-C to the driver, and ends when the driver ends.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import signal

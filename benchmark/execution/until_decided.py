@@ -5,8 +5,6 @@ The runs of an open claim are trained seed by seed, so that their trials are pai
 training ends. What was trained lies in the store, so that the next call goes on from there.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Which cells of a paper results belong to, and an empty file of them to be filled in."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence

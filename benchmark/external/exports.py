@@ -4,8 +4,6 @@ Read are a Flower history, a W&B chart and MLflow's metrics: a reader gives, by 
 points as they stand in the file, and a line of the map names one of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

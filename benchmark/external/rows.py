@@ -5,8 +5,6 @@ CSV is read by Python's own module: pandas fills up lines that are too short, re
 is there twice and forgets the numbers of lines.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

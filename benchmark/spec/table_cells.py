@@ -4,8 +4,6 @@ Text keeps what is raised as `^{2}` and what is lowered as `_{2}`. Unknown comma
 their backslash, so that such a cell is not understood.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

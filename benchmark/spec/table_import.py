@@ -6,8 +6,6 @@ know is left to its author and said in it: the margin with its reason, and the e
 whose label names no method (they are skipped with that reason).
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

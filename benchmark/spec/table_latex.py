@@ -5,8 +5,6 @@ around a table, lines within a cell, forms of `\\multirow`, and tabularray. Comm
 knows no text are defined for it.
 """
 
-from __future__ import annotations
-
 import re
 
 from ..errors import FedreproError

@@ -8,8 +8,6 @@ this package and of the method. One that is damaged, or that another run, seed, 
 version or encoder made, is told and not used.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress

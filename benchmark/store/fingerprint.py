@@ -15,8 +15,6 @@ What is hashed is the parsed code without docstrings. Comments, layout and the v
 that parsed it do not matter; a constant, an operator or a default does.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """What a method of another project may depend on although its fingerprint does not follow it."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable, Iterator
 

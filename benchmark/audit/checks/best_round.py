@@ -1,7 +1,5 @@
 """Is the best round of a run at least as good as every other round that is printed of it?"""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from ...spec.model import Paper

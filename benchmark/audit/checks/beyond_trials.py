@@ -6,8 +6,6 @@ in one direction, other runs or another set-up are likelier than chance; since t
 say which, the finding is `undecidable`. Methods are taken as independent for the probability.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from math import comb
 

@@ -6,8 +6,6 @@ such as 'about' (`~`, `vague`) have no sharp bound in the paper, only in the spe
 contradicts the spec's bound, the finding is undecidable.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 

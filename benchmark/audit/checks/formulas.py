@@ -10,8 +10,6 @@ readings were tried that one was likely to fit by chance. Cells that print symbo
 report.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from math import log10

@@ -9,8 +9,6 @@ that one of them does not belong.
 Brown and Heathers, The GRIM test (2017).
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

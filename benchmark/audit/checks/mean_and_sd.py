@@ -4,8 +4,6 @@ Rows are compared one by one; a table, and then the paper, is asked for the one 
 deviation (ddof 0 of a population, ddof 1 of a sample) that fits all of its rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -5,8 +5,6 @@ total is the sum of its parts. Equal within the rounding of all printed numbers.
 read from `vague` words is at most undecidable.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from ...claims.bind_cells import instances

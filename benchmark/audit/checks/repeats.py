@@ -6,8 +6,6 @@ are taken as independent and evenly spread over their range; as many other rows 
 met are allowed for. Rows whose agreement is likelier than `LIKELY` by chance are passed over.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction

@@ -7,8 +7,6 @@ inconsistent. Otherwise it is undecidable, and between a single number and a mea
 no finding at all.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 

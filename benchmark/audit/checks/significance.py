@@ -9,8 +9,6 @@ where every p is; other words have no test of their own, and are at most undecid
 The spec's bound for such a word (`- 2.0`) is left out: here the spread is the bound.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ that grid, and a sample that gives them is shown. Where only the number of value
 one that values from 0 to 100 % can have. See `benchmark.audit.shares` for the equations.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Where trials are trained, on this machine or on a cluster: one executor a file, found by name."""
 
-from __future__ import annotations
-
 from ....methods.registry import UnknownNameError, class_in, names_in
 from ...errors import FedreproError
 from .base import Executor

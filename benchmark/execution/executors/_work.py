@@ -1,7 +1,5 @@
 """What a worker does with one trial, on this machine or on a cluster."""
 
-from __future__ import annotations
-
 import faulthandler
 import gc
 import importlib

@@ -1,7 +1,5 @@
 """What an executor is, and what it is given."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path

@@ -4,8 +4,6 @@ A worker trains one trial at a time with one thread and sends the result through
 killed, a fresh one tries its trial once more. Workers end when the driver ends.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import pickle
