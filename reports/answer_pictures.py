@@ -27,15 +27,7 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Point:
-    """A cell of ours, in the unit of its table.
-
-    Attributes:
-        method: what it is drawn as; the label of its row.
-        x: the published value, or what the picture has in its place.
-        ours: the mean of our trials.
-        low: the lower end of its interval; the mean below two trials.
-        high: the upper end.
-    """
+    """A cell of ours in its unit, drawn as its row's `method`; the interval, or twice the mean."""
 
     method: str
     x: float
@@ -68,10 +60,7 @@ def marks(table: TableResult) -> list[Mark]:
 
 
 def printed_against_ours(table: TableResult, form: str = "svg") -> bytes:
-    """Our means with their intervals over the printed values, with the line of equal values.
-
-    Empty where the table compares nothing. form: svg, png or pdf.
-    """
+    """Our means with their intervals over the printed values (svg, png or pdf); empty for none."""
     found = points(table) if table.answers else []
 
     def draw() -> Figure:
@@ -83,10 +72,7 @@ def printed_against_ours(table: TableResult, form: str = "svg") -> bytes:
 
 
 def by_exchange(report: Report, table: TableResult) -> bytes:
-    """Our means over all that server and clients exchanged for them, as an SVG document.
-
-    Empty where all runs exchange alike, or nothing.
-    """
+    """Our means over the bytes exchanged for them, as SVG; empty where all exchange alike."""
     exchanged = {
         run.key: sum(run.counts.get(f"{way}loaded_bytes", 0.0) for way in ("up", "down")) / 1e6
         for run in report.runs
@@ -174,10 +160,7 @@ def _line_of_equals(axes: Axes) -> None:
 
 
 def claim_ratios(report: Report) -> bytes:
-    """A line for each claim: how much of the printed difference is seen, with its interval.
-
-    An SVG document; empty where no claim has a ratio.
-    """
+    """How much of each printed difference is seen, with its interval, as SVG; empty without any."""
     lines = [
         (one_line(f"{table.id}: {claim.id}"), claim.word, ratio)
         for table in report.tables

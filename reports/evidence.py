@@ -8,7 +8,7 @@ from . import layout
 def line(claim: ClaimResult) -> str:
     """`+37.2 [29.3, 45.1], printed +32.7 · 1.14 times the printed [0.90, 1.38] · 10 of 10 trials`.
 
-    Behind it stands what a claim is given; that alone where nothing was compared.
+    What a claim is given stands behind it, and alone where nothing was compared.
     """
     answer = claim.answer
     if answer.ours is None:

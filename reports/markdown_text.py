@@ -12,10 +12,7 @@ _BLOCK = re.compile(r"[-+](?=[\s-]|$)|=|\d+[.)](?=\s|$)")
 
 
 def escape(text: str) -> str:
-    """Text as text: no markup, no address that becomes a link, and one line.
-
-    What is written already (`Written`) stays.
-    """
+    """Text as text: no markup, no address that becomes a link, one line; `Written` stays."""
     if isinstance(text, Written):
         return text
     text = one_line(text)

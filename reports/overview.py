@@ -18,10 +18,7 @@ _ORDERS = {
 def counts(
     boards: Iterable[Scoreboard], what: Literal["verdicts", "claims", "tables", "findings"]
 ) -> dict[str, int]:
-    """How many cells, claims or audit findings carry each word that occurs, in a fixed order.
-
-    A finding that concerns two tables counts once.
-    """
+    """How many cells, claims or audit findings (each once) carry each word, in a fixed order."""
     found = Counter[str]()
     for board in boards:
         found.update(getattr(board, what))

@@ -16,9 +16,8 @@ def page(
 ) -> Template:
     """A template, compiled; everything that fills it is escaped unless it is marked as markup.
 
-    names: what it and the templates that it imports may use, the same on every page. What is a
-    page's own comes with `render`, which raises `jinja2.UndefinedError` for a value that the
-    template asks for and was not given.
+    names: what it and the templates that it imports may use. Its own values come with `render`,
+    which raises `jinja2.UndefinedError` for one that was not given.
     """
     environment = Environment(
         loader=PackageLoader("fedrepro.reports", "templates"),

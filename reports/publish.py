@@ -32,9 +32,8 @@ def names() -> list[str]:
 def write(reports: Sequence[Report], folder: Path) -> list[str]:
     """Writes one report in every format to `folder`; a sentence for each format that failed.
 
-    A format that fails costs no other one; its file of an earlier report is removed.
-
-    Raises `FedreproError` if the disk refuses; the earlier report stays then.
+    Of a format that fails, the file of an earlier report is removed. Raises `FedreproError` if the
+    disk refuses; the earlier report stays then.
     """
     shown, failed = [_without_places(report) for report in reports], []
     with replacing(folder, names()) as aside:
@@ -52,8 +51,7 @@ def write(reports: Sequence[Report], folder: Path) -> list[str]:
 def write_report(reports: Sequence[Report], folder: Path | str) -> None:
     """Writes judged papers as one report, in every format of docs/reports.md, to `folder`.
 
-    Raises `FedreproError` if the folder cannot be written, or a format cannot be made; the other
-    formats are written then.
+    Raises `FedreproError` if that fails; of formats, the others are written then.
     """
     failed = write(reports, Path(folder))
     if failed:
@@ -69,10 +67,8 @@ def write_text(file: Path, text: str) -> None:
 def replacing(folder: Path, names: Iterable[str]) -> Iterator[Path]:
     """A new folder to write to; when the block ends, its files replace those in `folder`.
 
-    names: the files that belong together. One that was not written is removed from `folder`.
-    Nothing is replaced if the block raises.
-
-    Raises `FedreproError` for an `OSError`, also one of the block.
+    names: the files that belong together; one that was not written is removed. Nothing is replaced
+    if the block raises. Raises `FedreproError` for an `OSError`, also one of the block.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -111,10 +107,7 @@ def _without_places(value: Any, may_name: bool = False) -> Any:
 
 
 def _relative(text: str) -> str:
-    """A sentence or a command with the paths in it cut short.
-
-    The working and the home folder are looked for first: their names may hold spaces.
-    """
+    """Paths in a text cut short, the working and home folder first: their names may hold spaces."""
     for folder, short in ((Path.cwd(), ""), (Path.home(), "~/")):
         if folder != Path(folder.anchor):
             text = text.replace(f"{folder}/", short)

@@ -22,10 +22,7 @@ def files(found: Sequence[BaselineCheck], again: str) -> dict[str, str]:
 
 
 def lines(one: BaselineCheck, paint: Callable[[str], str]) -> Iterator[str]:
-    """What moved, last what regressed, then the edits behind it.
-
-    Hundreds of cells may depend on the same edited files, which are therefore named once.
-    """
+    """What moved, last what regressed, then the edited files behind it, each named once."""
     paper = one.baseline.paper
     for moved in sorted(one.movements, key=lambda moved: moved.regression):
         word = paint("REGRESSED") if moved.regression else "moved    "
@@ -61,8 +58,7 @@ def json_text(found: Sequence[BaselineCheck]) -> str:
 def junit(found: Sequence[BaselineCheck], again: str) -> str:
     """A suite a table, a test case its word, each cell and claim; what regressed is a failure.
 
-    The message of a failure is the sentence of what moved. A trial that failed is an error in a
-    suite of its own.
+    A trial that failed is an error in a suite of its own.
     """
     return junit_xml.document(suite for one in found for suite in _suites(one, again))
 
@@ -114,10 +110,7 @@ def markdown(found: Sequence[BaselineCheck]) -> str:
 
 
 def badge(found: Sequence[BaselineCheck]) -> str:
-    """A badge as shields.io's endpoint reads it; without comparisons it says that there is none.
-
-    Source of the fields: https://shields.io/badges/endpoint-badge
-    """
+    """A badge, or that there is no comparison (https://shields.io/badges/endpoint-badge)."""
     right = all(one.passed for one in found)
     plain = {
         "schemaVersion": 1,

@@ -35,10 +35,7 @@ _UNITS = {"": 0, "k": 3, "K": 3, "M": 6, "G": 9, "T": 12}
 
 @dataclass(frozen=True)
 class Candidate:
-    """A formula as some passage of the paper reads.
-
-    source: that passage. arithmetic: how the value comes about.
-    """
+    """A formula as the passage `source` reads, and the arithmetic that leads to its value."""
 
     name: str
     value: int | Fraction
@@ -59,11 +56,10 @@ class Reading:
 class Analytic:
     """A recomputed cell.
 
-    value: exact, in the cell's unit, where the cell holds a number. text: where it holds symbols.
-    working: lines of arithmetic that lead there. readings: how the paper can be read; `value` is
-    that of the first, which it states. searched: among how many readings these were found, if more.
-    ours: what the formula rests on that is not the paper's (a formula or a layout of our own); such
-    a formula may fit the print, but cannot convict it.
+    value: exact, in the cell's unit; text: where the cell holds symbols. readings: how the paper
+    can be read, the first as it states (`value`). searched: among how many these were found, if
+    more. ours: what the formula rests on that is not the paper's: it may fit the print, but not
+    convict it.
     """
 
     value: Decimal | None = None
@@ -90,10 +86,7 @@ def recompute(cell: Cell) -> Analytic:
 
 
 def setting(cell: Cell, path: str) -> Any:
-    """A setting of the cell's experiment.
-
-    Raises `SpecError` if it is not given.
-    """
+    """A setting of the cell's experiment; raises `SpecError` if it is not given."""
     value = settings.get(cell.experiment, path)
     if value is None:
         raise SpecError(
@@ -103,10 +96,7 @@ def setting(cell: Cell, path: str) -> Any:
 
 
 def encoder_of(cell: Cell) -> Encoder:
-    """The encoder of the cell's experiment.
-
-    Raises `SpecError` if it is not given, or an option of it is wrong.
-    """
+    """The encoder of the cell's experiment; raises `SpecError` for a missing or wrong option."""
     name = setting(cell, "encoder.name")
     return settings.build("encoder", name, cell.experiment["encoder"])  # type: ignore[no-any-return]
 
@@ -125,14 +115,12 @@ def recomputed(cell: Cell) -> float | None:
 def judge_analytic(cell: Cell, counted: float | None = None) -> Verdict:
     """`EXACT` if the recomputed value prints like the cell, else `MISPRINT?`; with the working.
 
-    Where the formula rests on something of ours, a mismatch is `INCONCLUSIVE`.
+    A mismatch of what rests on something of ours is `INCONCLUSIVE`. Of several readings, `EXACT`
+    takes the first that fits and names it. A cell without a formula, without print, or whose
+    methods do not exist yet is `NOT RUN`, one that cannot be recomputed as specified an `ERROR`.
 
     counted: what a method's own rounds cost, in the cell's unit; said and not judged, since printed
     costs follow the paper's equations, or another paper's setting.
-
-    Of several readings, `EXACT` takes the first that fits and names it. A cell without a formula,
-    without print, or whose methods do not exist yet is `NOT RUN`, one that cannot be recomputed as
-    specified an `ERROR`.
     """
     if cell.formula is None:
         return Verdict("NOT RUN", "no formula recomputes this cell")
@@ -200,10 +188,7 @@ def _judge_number(cell: Cell, found: Analytic) -> Verdict:
 def from_candidates(
     cell: Cell, candidates: Sequence[Candidate], searched: int = 0, ours: str | None = None
 ) -> Analytic:
-    """All candidates held against the print, with a line for each; the first is the stated one.
-
-    searched, ours: as in `Analytic`.
-    """
+    """All candidates held against the print, a line for each; the first is the stated one."""
     low, high = cell.printed.bounds if cell.printed.value is not None else (1, 0)
     readings, lines = [], []
     for one in candidates:
@@ -244,10 +229,7 @@ def _shown(value: Decimal) -> str:
 
 
 def in_unit(value: int | Fraction, unit: str | None) -> Decimal:
-    """A count in the unit of a cell: 82,280,128 in "M" is 82.280128.
-
-    Raises `SpecError` for a unit that is no power of a thousand.
-    """
+    """A count in a power of a thousand: 82,280,128 in "M" is 82.280128. `SpecError` for others."""
     prefix = (unit or "").strip()
     if prefix not in _UNITS:
         raise SpecError(f"unit '{unit}' is unknown for a count; use one of '', k, M, G, T")

@@ -22,10 +22,7 @@ from .base import Analytic, encoder_of, in_unit, setting
 
 
 def parameters(cell: Cell) -> Analytic:
-    """Trained parameters of the encoder (CP-CFL, Section 4.5: about 2.4 M for the default one).
-
-    Running statistics are not counted.
-    """
+    """Trained parameters of the encoder, no running statistics (CP-CFL, Section 4.5: 2.4 M)."""
     cost, described = _encoder_cost(cell)
     value = in_unit(cost.parameters, cell.unit)
     counted = f"trained parameters: {cost.parameters:,} = {value} {cell.unit or ''}".strip()
@@ -67,10 +64,7 @@ def _cost(encoder: Encoder, channels: int, side: int) -> NetworkCost:
 
 @dataclass(frozen=True)
 class Measured:
-    """A network in numbers. All but the weights are for the forward pass of one image.
-
-    convolved: values that its convolutions and dense layers put out.
-    """
+    """A network in numbers; of one image, multiply-adds and values that layers put out."""
 
     weights: int
     multiply_adds: int
@@ -120,10 +114,7 @@ def measure_layers(layers: tuple[Convolution | Pooling, ...], side: int) -> tupl
 def first_layers(
     encoder: Encoder, channels: int, side: int, count: int
 ) -> tuple[Convolution | Pooling, ...]:
-    """The first `count` convolutions of an encoder and the poolings between and behind them.
-
-    Projections on shortcuts are left out.
-    """
+    """An encoder's first `count` convolutions, none of shortcuts, and the poolings among them."""
     found: list[Convolution | Pooling] = []
     for layer in _plain(encoder.build(channels, side)):
         if isinstance(layer, MaxPool2d):

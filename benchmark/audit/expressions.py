@@ -37,16 +37,8 @@ def published_of(comparisons: Sequence[Elementary]) -> str:
     return text if more <= 0 else f"{text}; and {more} more"
 
 
-def arithmetic_of(comparisons: Sequence[Elementary]) -> str:
-    """The arithmetic of the first few comparisons."""
-    return "; ".join(dict.fromkeys(map(computed_of, comparisons[:MOST_SHOWN])))
-
-
 def computed_of(comparison: Elementary) -> str:
-    """Both sides of '=', or the difference of others, with the range over all values that print so.
-
-    A divisor that may be zero leaves nothing to work out.
-    """
+    """Both sides of '=', or the difference of others, with the range over all that prints so."""
     nodes = comparison.left, comparison.right
     try:
         left, right = map(_value, nodes)

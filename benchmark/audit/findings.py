@@ -27,8 +27,7 @@ _CHECKS = "fedrepro.benchmark.audit.checks"
 class Finding:
     """One statement that should hold between printed numbers, and whether it can.
 
-    tables: ids of the tables whose numbers it is about. published, computed: the two sides, as
-    text with the arithmetic. cells: (table, row, column) of each printed value that it is about.
+    tables: whose numbers it is about. published, computed: the two sides, with the arithmetic.
     """
 
     id: str
@@ -58,10 +57,7 @@ def finding(
     status: Status,
     table: str | None = None,
 ) -> Finding:
-    """A finding about `cells`, of a paper that `findings_for` names; `name` begins with its kind.
-
-    table: where it is stated, put before the tables of the cells.
-    """
+    """A finding about `cells`, stated in `table`; `name` begins with its kind."""
     cells = tuple(cells)
     tables = dict.fromkeys((*(() if table is None else (table,)), *(cell.table for cell in cells)))
     id = "/".join(filter(None, (re.sub(r"[^\w.+]+", "-", s.lower()).strip("-") for s in name)))
@@ -72,9 +68,9 @@ def finding(
 def findings_for(paper: Paper, tables: Collection[str] | None = None) -> tuple[Finding, ...]:
     """The findings of a paper, check by check in the order of their names.
 
-    tables: only findings that concern one of them; None for all. A check is then spared the tables
-    that its module does not need for these (`needed`), and one that loads scipy (`HEAVY`) is left
-    to the audit of whole papers.
+    tables: only findings that concern one of them. A check is then spared the tables that its
+    module does not need for these (`needed`); `HEAVY` ones, which load scipy, are left to whole
+    papers.
     """
     found: list[Finding] = []
     for name in names_in(_CHECKS):

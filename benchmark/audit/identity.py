@@ -28,9 +28,8 @@ V = TypeVar("V")
 class ComparableValue:
     """A printed number of an experiment, and what it is compared by.
 
-    experiment: a key that two numbers share if they read the same run. Options that the run's own
-    method does not have are left out, as far as the method is implemented; the key of other
-    experiments holds all that the spec says.
+    experiment: a key that two numbers share if they read the same run, whatever options the spec
+    gives that its method does not have; of runs that are not planned, all that the spec says.
     """
 
     cell: Cell
@@ -90,10 +89,7 @@ def grouped(items: Iterable[V], key: Callable[[V], K]) -> Mapping[K, list[V]]:
 
 @lru_cache(maxsize=1)
 def numbers(paper: Paper) -> tuple[ComparableValue, ...]:
-    """The numbers of experiments that bounds can be put on, in print order.
-
-    Kept for the paper that was asked for last: nine checks ask for the same numbers.
-    """
+    """The numbers of experiments that have bounds, in print order; kept, since nine checks ask."""
     resolver = Resolver(AS_PUBLISHED)
     return tuple(
         ComparableValue(cell, _run(cell, resolver))

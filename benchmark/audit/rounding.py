@@ -34,10 +34,7 @@ def can_meet(one: Interval, other: Interval) -> bool:
 
 
 def can_be_one_value(one: Interval, other: Interval) -> bool:
-    """Whether one value, rounded by one rule, can print both ways.
-
-    Intervals that merely touch do not count: 84.55 prints as 84.5 or as 84.6, never as both.
-    """
+    """Whether one value can print both ways: 84.55 prints as 84.5 or as 84.6, never as both."""
     if one[0] == one[1] or other[0] == other[1]:  # a count is not rounded
         return can_meet(one, other)
     return one[0] < other[1] and other[0] < one[1]

@@ -15,9 +15,8 @@ left out by that.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -38,53 +37,34 @@ def on_grid(value: Interval, steps: int, reached: tuple[bool, bool] = (True, Tru
 
     reached: whether the ends of its interval print so, too.
     """
-    (a, b), (c, d) = (end.as_integer_ratio() for end in value)
-    # ceil(low * steps / 100) <= floor(high * steps / 100), in whole numbers for speed.
-    first, last = -(-a * steps // (100 * b)), c * steps // (100 * d)
-    if not reached[0] and first * 100 * b == a * steps:
-        first += 1
-    if not reached[1] and last * 100 * d == c * steps:
-        last -= 1
+    low, high = (end * steps / 100 for end in value)
+    first, last = math.ceil(low), math.floor(high)
+    first += first == low and not reached[0]
+    last -= last == high and not reached[1]
     return first <= last
 
 
-def off_grids(values: Sequence[Interval], steps: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many of the percentages cannot be k / n, for each n of `steps`."""
-    unit = math.lcm(*(end.denominator for value in values for end in value))
-    ends = [[int(end * unit) for end in value] for value in values]
-    largest = max(100 * unit, *(abs(end) for pair in ends for end in pair))
-    kind = _kind(largest * int(steps.max()))
-    low, high = (side[:, None] for side in np.array(ends, kind).T)
-    many: NDArray[Any] = steps.astype(kind)
+def off_grids(value: Interval, steps: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """For each n of `steps`, rising, whether a percentage that prints so cannot be k / n."""
+    unit = math.lcm(*(end.denominator for end in value))
+    low, high = (int(end * unit) for end in value)
+    # Python's numbers where those of the processor are too short.
+    short = 100 * unit * int(steps[-1]) < 2**62
+    many: NDArray[Any] = steps.astype(np.int64 if short else object)
     # The last k below the upper end is below the lower one: one division instead of two.
-    off = high * many % (100 * unit) > (high - low) * many
-    return np.asarray(off.sum(axis=0), dtype=np.int64)
+    off = high % (100 * unit) * many % (100 * unit) > (high - low) * many
+    return np.asarray(off, dtype=bool)
 
 
 @cache
 def share_on_grid(steps: int, places: int) -> Fraction:
-    """The share of all percentages with that many decimals that are on the grid.
-
-    1 means that the grid says nothing of numbers printed so.
-    """
+    """The share of percentages with so many decimals on the grid; 1 if it says nothing of them."""
     unit = 10**places
     # Both grids repeat after a common divisor of their steps.
     period = 100 * unit // math.gcd(100 * unit, steps)
     # As in `off_grids`, for the numbers i / unit, in half units.
-    upper: NDArray[Any] = 2 * np.arange(period).astype(_kind(2 * (period + 1) * steps)) + 1
-    hits = np.count_nonzero(upper * steps % (200 * unit) <= 2 * steps)
-    return Fraction(int(hits), period)
-
-
-def _kind(largest: int) -> type:
-    """Of numbers up to `largest`: Python's where those of the processor are too short."""
-    return np.int64 if largest < 2**62 else object
-
-
-def neighbours(value: Decimal, steps: int) -> tuple[tuple[int, Fraction], tuple[int, Fraction]]:
-    """The multiples of 1 / `steps` next below and above a percentage, each as (k, %)."""
-    below = math.floor(Fraction(value) * steps / 100)
-    return (below, Fraction(100 * below, steps)), (below + 1, Fraction(100 * (below + 1), steps))
+    hits = sum((2 * i + 1) * steps % (200 * unit) <= 2 * steps for i in range(period))
+    return Fraction(hits, period)
 
 
 @dataclass(frozen=True)
@@ -99,10 +79,7 @@ class Asked:
 
 
 def sums(asked: Asked) -> Iterator[tuple[int, tuple[int, int]]]:
-    """Each whole S that gives the mean, with the least and largest whole Q that give the SD.
-
-    Parity of Q is not looked at; what GRIM and the ends forbid is left out.
-    """
+    """Each whole S that gives the mean, with the range of whole Q, of any parity, for the SD."""
     scale = Fraction(asked.images * asked.runs, 100)
     first = max(0, math.ceil(asked.mean[0] * scale))
     last = min(asked.images * asked.runs, math.floor(asked.mean[1] * scale))

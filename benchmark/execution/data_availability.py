@@ -18,10 +18,7 @@ Wanted = tuple[str, str, int | None]
 
 @dataclass
 class DataAvailability:
-    """The data sets in one folder; each part is read once.
-
-    _found: by part, its checksum, or why it has none.
-    """
+    """The data sets in one folder; each part is read once, for its checksum or why it has none."""
 
     data_dir: Path | None
     download: bool

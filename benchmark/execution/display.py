@@ -55,10 +55,7 @@ class Display:
     def begin(
         self, seconds: Mapping[TrialName, float], workers: int = 1, is_measured: bool = True
     ) -> None:
-        """Training of these trials, of so many estimated seconds each, begins now.
-
-        is_measured: False if the seconds only compare the trials with each other.
-        """
+        """Trials of so many seconds each begin; is_measured: False if seconds only compare them."""
         self._seconds, self._all_s = seconds, sum(seconds.values())
         self._workers = max(workers, 1)
         self._believed = _BELIEVED * self._all_s if is_measured else 0.0

@@ -56,12 +56,7 @@ class Done:
 
 @dataclass(frozen=True)
 class Failed:
-    """A trial without a result.
-
-    message: one line for the reader.
-    details: a traceback for the developer.
-    again: whether the same trial, unchanged, may succeed when it is tried once more.
-    """
+    """No result: a line, a developer's traceback, and whether it may succeed if tried `again`."""
 
     message: str
     details: str = ""
@@ -74,8 +69,7 @@ Result = Done | Failed
 class Dispatch:
     """The jobs of one run: an executor takes them from here and tells what becomes of them.
 
-    Jobs come in the order given, each held back until the one that it needs is done; an operation
-    takes logarithmic time. A subclass says what a run does with results and news.
+    Jobs come in the order given, each held back until the one that it needs is done.
     """
 
     def __init__(self, jobs: Sequence[Job]) -> None:

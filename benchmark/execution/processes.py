@@ -67,10 +67,7 @@ def end_with(driver: int) -> None:
 
 @contextmanager
 def alarm(seconds: float | None, error: BaseException) -> Iterator[None]:
-    """Raises `error` in the block once it has taken so long; never for None and for infinity.
-
-    In the main thread alone, which has one timer.
-    """
+    """Raises `error` in a block of the main thread that takes longer; never for None, infinity."""
     if seconds is None or math.isinf(seconds):
         yield
         return

@@ -47,12 +47,9 @@ Order = Literal["longest chain", "shortest", "given"]
 
 @dataclass
 class Execution:
-    """What carrying out a plan came to.
+    """What carrying out a plan came to: numbers of trials, and seconds in all.
 
-    trained, reused: numbers of trials.
-    wall_s: seconds in all.
-    not_run: by run key, why nothing was tried (data that are missing).
-    errors: by run key and seed, why a trial failed.
+    not_run: by run key, why nothing was tried. errors: by run key and seed, why a trial failed.
     """
 
     trained: int = 0
@@ -213,11 +210,11 @@ def _in_order(
     say: Callable[[str], None],
     by: Order,
 ) -> tuple[list[Job], dict[TrialName, float], bool]:
-    """Jobs with limits: those first that begin the longest chain, the shortest, or as they are.
+    """Jobs with limits, their estimated seconds, and whether these are measured or only compare
+    them.
 
-    With estimated seconds of each, and whether these are measured or only compare them.
-
-    Raises `FedreproError` for what the device cannot do, and says what it does slowly.
+    by: first those that begin the longest chain, the shortest, or as they are. Raises
+    `FedreproError` for what the device cannot do, and says what it does slowly.
     """
     device = executor.device
     for precision in sorted({job.config.precision for job in todo}):

@@ -29,10 +29,9 @@ ClaimName = tuple[str, str]
 def steps(
     plan: Plan, store: Store, not_run: Mapping[str, str]
 ) -> Iterator[tuple[str, list[Trial]]]:
-    """What to train before each look, after a line on where things stand.
+    """What to train before each look, after a line on where things stand, step by step.
 
-    Each step is worked out when the one before is trained. not_run: by run key, why a run cannot be
-    tried; more may be added between steps.
+    not_run: by run key, why a run cannot be tried; more may be added between steps.
     """
     runs = runs_of_claims(plan)
     left, asked = list(runs), set[Trial]()
@@ -59,8 +58,7 @@ def train_until_decided(
 ) -> Execution:
     """Trains until no claim is open, the last look is reached or the budget is spent.
 
-    train: trains trials in order, those that are stored left out, for at most so many seconds.
-    say: takes a line on each step.
+    train: trains trials in order, but for those that are stored, for at most so many seconds.
     """
     done, ends = Execution(), clock() + budget
     for line, trials in steps(plan, store, done.not_run):

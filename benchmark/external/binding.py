@@ -35,10 +35,7 @@ class Given:
 
 
 def external_plan(paper: Paper, tables: Sequence[str], trials: int = 1) -> Plan:
-    """The cells of some tables under the published protocol; nothing is to be run.
-
-    Raises `SpecError` for a table that does not exist.
-    """
+    """Cells of some tables under the published protocol, nothing to run; raises `SpecError`."""
     as_published = replace(paper, profiles={PROFILE: Profile(trials, name=PROFILE)})
     return replace(make_plan(as_published, PROFILE, tables=tables), runs=(), drawings=())
 
@@ -195,10 +192,8 @@ def _value(row: Row, cell: Cell) -> float:
 def template(paper: Paper, tables: Sequence[str] | None = None, trials: int | None = None) -> str:
     """CSV with a line for each cell that takes results and each trial, without the values.
 
-    tables: ids, None for all. trials: None for as many as the paper's own protocol has. Of cells
-    that share results the one stands there that is no single trial.
-
-    Raises `SpecError` for a table that does not exist.
+    trials: None for as many as the paper's own protocol has. Of cells that share results the one
+    stands there that is no single trial. Raises `SpecError` for a table that does not exist.
     """
     plan = external_plan(paper, [t.id for t in paper.tables] if tables is None else tables)
     first, shown = _first(plan.cells), dict[CellKey, Cell]()

@@ -43,8 +43,7 @@ _FLOWER = (
 class _Entry(InFile):
     """One value of one file.
 
-    offset: added to the file's rounds, for tools that count them from 0. round: instead of the one
-    that the cell shows.
+    offset: added to the file's rounds, which some tools count from 0. round: if not the cell's.
     """
 
     tool: Literal["flower", "wandb", "mlflow"]
@@ -61,10 +60,7 @@ class _Entry(InFile):
 
 
 def read_files(files: Sequence[Path], paper: Paper) -> list[Row]:
-    """The results in all files: TOML maps of exports, JSON lines, and else CSV.
-
-    Raises `FedreproError` for a file that cannot be read.
-    """
+    """The results in TOML maps of exports, JSON lines, and else CSV; raises `FedreproError`."""
     rows: list[Row] = []
     for file in files:
         is_map = file.suffix.lower() == ".toml"
@@ -73,11 +69,9 @@ def read_files(files: Sequence[Path], paper: Paper) -> list[Row]:
 
 
 def read_map(file: Path, paper: Paper) -> list[Row]:
-    """The results that a map names, which is `[[results]]`, with what all of them share above.
+    """The results that a map names: `[[results]]`, with what all of them share above.
 
-    Files are relative to the map's folder.
-
-    Raises `FedreproError` for a map or a file that cannot be read, and a name that is not there.
+    Files are relative to the map's folder. Raises `FedreproError` for what cannot be read or found.
     """
     read_text(file)  # says in one line what is wrong with it
     report = toml_file.read(file)
@@ -201,10 +195,7 @@ _READERS: Mapping[str, Callable[[str, str], Curves]] = {
 
 
 def _choose(curves: Curves, run: str | None, key: str, place: str) -> Points:
-    """The points of one run and key.
-
-    run: may be left out where the file has one run. key: of a Flower history also the name alone.
-    """
+    """The points of one run, named if there are several, and key, of Flower also the name alone."""
     if run is None:
         having = list(curves) if len(curves) <= 1 else [one for one in curves if key in curves[one]]
         if len(curves) > 1 and len(having) != 1:

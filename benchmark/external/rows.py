@@ -56,11 +56,9 @@ class Row:
 def read_rows(file: Path, paper: str | None = None) -> list[Row]:
     """The results in a CSV file (comma, semicolon or tab) or in JSON lines.
 
-    A line without a value is a trial that is not there. paper: the id that a column `paper` must
-    give, if there is one.
-
-    Raises `FedreproError` for a file that cannot be read, a column that is missing or unknown,
-    a value that is no finite number, and results of another paper.
+    A line without a value is a trial that is not there. Raises `FedreproError` for a file that
+    cannot be read, wrong columns, a value that is no finite number, and results of a paper but
+    `paper`.
     """
     text, name = read_text(file), name_of(file)
     if file.suffix.lower() in _JSON:
@@ -98,10 +96,7 @@ def from_records(
 
 
 def read_text(file: Path) -> str:
-    """The text of a file of results.
-
-    Raises `FedreproError` for what is no file or not UTF-8.
-    """
+    """The text of a file of results; raises `FedreproError` for what is no file or not UTF-8."""
     name = name_of(file)
     try:
         content = file.read_bytes()
@@ -116,10 +111,10 @@ def read_text(file: Path) -> str:
 
 
 def csv_lines(text: str, name: str) -> tuple[list[str], Iterator[tuple[str, list[str]]]]:
-    """The names of columns in the first line of CSV text, and the other lines with their places.
+    """The names of columns in the first line of CSV text, and the lines that are not empty, by
+    place.
 
-    Empty lines are left out. Raises `FedreproError`, also while lines are read, for text that is no
-    such table.
+    Raises `FedreproError`, also while lines are read, for text that is no such table.
     """
     delimiter = max(",;\t", key=text.split("\n", 1)[0].count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
@@ -161,10 +156,7 @@ def shown(text: str) -> str:
 
 
 def number(value: Any, place: str) -> float | None:
-    """A finite number; None for an empty text or a missing value.
-
-    Raises `FedreproError` for anything else: formulas, truth values, numbers with commas.
-    """
+    """A finite number, None for nothing; raises `FedreproError` for formulas, commas and such."""
     if value is None or value == "":
         return None
     text = str(value).strip()

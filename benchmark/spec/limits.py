@@ -45,10 +45,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+-]*(\.[A-Za-z0-9_+-]+)*")
 
 
 def exceeded(data: Any) -> Iterator[tuple[KeyPath, str]]:
-    """What the values of a TOML file exceed: the path of each, and what is wrong with it.
-
-    Nothing is said of what lies deeper than `DEPTH`.
-    """
+    """What values of TOML exceed, by path; nothing is said of what lies deeper than `DEPTH`."""
     waiting: list[tuple[KeyPath, Any]] = [((), data)]
     while waiting:
         path, value = waiting.pop()

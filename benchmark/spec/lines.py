@@ -21,10 +21,7 @@ _VALUE = re.compile(_STRING + r"[^,\]}#\n]+", re.DOTALL)
 
 
 def find_lines(text: str) -> Mapping[KeyPath, int]:
-    """The line (from 1) on which each key, table and array item of a valid TOML text begins.
-
-    Of a text that is nested too deeply to be followed, those before that place.
-    """
+    """The line (from 1) where each key, table and item of valid TOML begins, up to great depth."""
     scanner = _Scanner(text)
     with suppress(RecursionError):
         scanner.scan()

@@ -71,20 +71,14 @@ class Printed:
 
     @property
     def half_unit(self) -> Decimal:
-        """Half a unit of the last printed digit: 41.20 → 0.005.
-
-        Raises `ValueError` for a cell without a number.
-        """
+        """Half a unit of the last printed digit, 41.20 → 0.005; `ValueError` without a number."""
         if self.value is None:
             raise ValueError(f"'{self.text}' is not a number")
         return half_unit(self.value)
 
     @cached_property
     def bounds(self) -> tuple[Decimal, Decimal]:
-        """The closed interval of values that print like this one.
-
-        Raises `ValueError` for a cell without a number.
-        """
+        """The closed interval of values that print like this one; `ValueError` without a number."""
         half = self.half_unit
         assert self.value is not None
         low = self.value if self.low is None else self.low

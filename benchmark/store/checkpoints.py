@@ -29,15 +29,10 @@ Identity = Mapping[str, Any]
 
 @dataclass
 class TrialFile:
-    """The checkpoint of one trial.
+    """The checkpoint of one trial (run key, seed) in the store at `root`.
 
-    Attributes:
-        root: the store's folder.
-        trial: run key and seed.
-        identity: see `Identity`.
-        packages: whose dataclasses a state may hold.
-        device: for tensors that were on no CPU.
-        say: gets one sentence where a checkpoint is not used or cannot be written.
+    packages: whose dataclasses a state may hold. device: for tensors that were on no CPU. say: gets
+    one sentence where a checkpoint is not used or cannot be written.
     """
 
     root: Path

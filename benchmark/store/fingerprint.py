@@ -37,9 +37,7 @@ _ROOT = "fedrepro."
 
 @cache
 def source_of(config: RunConfig) -> Source:
-    """Hashes of the files that `config` and the runs that it starts from depend on, by name.
-
-    Files are read once in a process.
+    """Hashes, read once, of the files that `config` and the runs that it starts from depend on.
 
     Raises `methods.registry.UnknownNameError` if a name in `config` is not implemented.
     """
@@ -74,10 +72,7 @@ def changed(old: Source, new: Source) -> list[str]:
 
 
 def closure(modules: Iterable[str], folders: Mapping[str, Path]) -> dict[str, str]:
-    """Hashes of `modules` and of all that they import, directly or not.
-
-    folders: where each followed package lies.
-    """
+    """Hashes of modules in `folders`, by package, and of all that they import, directly or not."""
     waiting, seen, hashes = list(modules), set[str](), dict[str, str]()
     while waiting:
         module = waiting.pop()

@@ -24,18 +24,9 @@ NOT_A_RECORD = (KeyError, TypeError, ValueError, AttributeError, RecursionError)
 class TrialRecord:
     """One trial of one run.
 
-    Attributes:
-        run: key.
-        config: the run's canonical config.
-        seed: number of the trial.
-        metrics: by name.
-        counts: by name.
-        source: SHA-256 by file of the code that the run depends on.
-        provenance: device, versions, commit, start, wall seconds, data checksums and whether each
-            set is the release.
-        arrays: file name and SHA-256 of the trial's arrays; None where there are none.
-        encoder: the same of its weights.
-        schema: version of the format.
+    run, config: key and canonical config. source: SHA-256 by file of the code that the run depends
+    on. provenance: device, versions, commit, start, wall seconds, data checksums and whether each
+    set is the release. arrays, encoder: file name and SHA-256; None where there are none.
     """
 
     run: str
@@ -62,9 +53,8 @@ class TrialRecord:
     def from_file(cls, content: bytes, run: str, name: str) -> TrialRecord:
         """The record of a run in a file without its ending, however its JSON is laid out.
 
-        Raises `StoreError` for a record of a newer version, and one of `NOT_A_RECORD` if a part is
-        missing, of another kind or changed, if the config is not that of the run, or if the record
-        is another trial's.
+        Raises `StoreError` for a record of a newer version, and one of `NOT_A_RECORD` for what was
+        changed, or is another trial's.
         """
         plain = json.loads(content)
         check_schema(plain)

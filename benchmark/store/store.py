@@ -66,9 +66,7 @@ class Store:
         check_schema(_object_in(self.root / DESCRIPTION) or {})
 
     def find(self, config: RunConfig, seed: int) -> TrialRecord | None:
-        """The finished trial made by the present source, or None.
-
-        A damaged record or array file counts as none.
+        """The finished trial made by the present source; None without one that is whole.
 
         Raises `StoreError` if the record cannot be read or is of a newer version.
         """
@@ -93,10 +91,7 @@ class Store:
         return self._records("*", "*")
 
     def load_arrays(self, record: TrialRecord) -> dict[str, NDArray[Any]]:
-        """The trial's arrays by name; empty where it has none.
-
-        Raises `StoreError` if the file is missing or damaged.
-        """
+        """The trial's arrays by name; raises `StoreError` if their file is missing or damaged."""
         if record.arrays is None:
             return {}
         path = self._folder(record.run) / record.arrays["file"]
@@ -205,10 +200,7 @@ class Store:
         return record
 
     def save_error(self, config: RunConfig, seed: int, message: str, details: str = "") -> None:
-        """Notes why a trial failed, without this machine's folders; the next run tries it again.
-
-        Raises `StoreError` if the disk refuses.
-        """
+        """Notes why a trial failed, without folders of this machine; raises `StoreError`."""
         trial = {"run": config.key, "config": config.as_dict(), "seed": seed}
         told = {"message": without_folders(message), "details": without_folders(details)}
         self._write(self._error_path(config, seed), _json({**trial, **told}))
@@ -303,10 +295,7 @@ def _sound_content(path: Path, part: Mapping[str, str]) -> bytes | None:
 
 
 def weights_from(content: bytes) -> State:
-    """The weights in the content of an encoder's file.
-
-    Raises `StoreError` if there are none.
-    """
+    """The weights in the content of an encoder's file; raises `StoreError` if there are none."""
     import torch  # here, because finding trials needs none of it
 
     return {name: torch.from_numpy(value) for name, value in arrays_from(content).items()}

@@ -15,11 +15,7 @@ _LOADERS = {"json", "np", "numpy", "pickle", "toml", "tomllib", "torch", "yaml"}
 
 
 def unfollowed(runs: Iterable[RunConfig]) -> list[str]:
-    """A sentence for each place where the modules of other projects look outside of their code.
-
-    Args:
-        runs: whose own modules are read; those of fedrepro are not, whose tests see to it.
-    """
+    """Sentences on places where own modules of other projects, named by runs, look outside them."""
     names = {name for run in runs for name in source_of(run)}
     own = sorted(name for name in names if not name.startswith(("benchmark/", "methods/")))
     return [told for name in own if name.endswith(".py") for told in _of(name)]

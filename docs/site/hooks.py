@@ -26,10 +26,7 @@ LINK = re.compile(r"(?<=\]\()(?!https?://|#)([^)#\s]+)")
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Adds what does not lie in docs/.
-
-    Raises `PluginError` if the gallery or the tutorial has not been made.
-    """
+    """Adds what does not lie in docs/; raises `PluginError` if gallery or tutorial are not made."""
     for name, shown in OF_ROOT.items():
         files.append(_file(config, shown, ROOT / name))
     for path in sorted((HERE / "pages").iterdir()):

@@ -48,10 +48,7 @@ def table(columns: Sequence[str], lines: Iterable[rows.Row]) -> str:
 
 
 def escape(value: Any) -> Any:
-    """Text that a spreadsheet shows and never computes; a number stays one.
-
-    An apostrophe stands before what would be a formula.
-    """
+    """Text that no spreadsheet computes: an apostrophe stands before a formula; numbers stay."""
     if not isinstance(value, str):
         return value
     text = printable(value)

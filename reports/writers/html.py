@@ -46,10 +46,7 @@ def _address(text: str) -> Markup:
 
 
 def _settings(run: RunSummary) -> Markup:
-    """The settings of a run, each on its line as JSON.
-
-    Settings without a value and the run that this one starts from are left out.
-    """
+    """The settings of a run that have a value, each on its line as JSON, without its start."""
     lines = "".join(
         f"{name} = {json.dumps(value, sort_keys=True)}\n"
         for name, value in run.config.items()

@@ -16,9 +16,7 @@ FILE = "report.json"
 
 
 def render(reports: Sequence[Report]) -> str:
-    """One report as an object, several as a list of such objects; `docs/report.schema.json`.
-
-    A value a line, so that two reports can be compared line by line.
+    """One report as an object, several as a list (`docs/report.schema.json`), a value a line.
 
     Raises `ValueError` for a number that is not finite.
     """

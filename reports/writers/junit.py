@@ -74,10 +74,7 @@ def new_suite(name: str, created: str) -> ElementTree.Element:
 def add_case(
     suite: ElementTree.Element, name: str, tag: Tag | None, message: str, kind: str = ""
 ) -> None:
-    """A case of a suite; it passed if `tag` is None, and `message` is not told then.
-
-    kind: of a failure or an error, one word.
-    """
+    """A case of a suite; it passed if `tag` is None. kind: of a failure or an error, one word."""
     case = ElementTree.SubElement(
         suite, "testcase", classname=suite.get("name", ""), name=printable(name), time="0"
     )

@@ -49,10 +49,7 @@ def render(reports: Sequence[Report]) -> str:
 
 
 def escape(text: str) -> str:
-    """Text in which nothing is a command, an argument or the end of a cell.
-
-    A sign that pdflatex lacks is its number, `U+5B57`.
-    """
+    """Text in which nothing is a command or ends a cell; a sign that pdflatex lacks is `U+5B57`."""
     return "".join(map(_escaped, _ONE_SIGN.findall(one_line(text))))
 
 

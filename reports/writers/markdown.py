@@ -16,10 +16,7 @@ LIMIT = 1_000_000
 
 
 def render(reports: Sequence[Report], limit: int = LIMIT) -> str:
-    """The report as Markdown text, as much of it as `limit` bytes hold.
-
-    Where that is too little, everything but the overview is left out, and that is said.
-    """
+    """The report as Markdown of at most `limit` bytes; if longer, the overview, which says so."""
     text = _document(reports, whole=True)
     fits = len(text.encode("utf-8", "replace")) <= limit
     return text if fits else _document(reports, whole=False)

@@ -11,10 +11,7 @@ COLUMNS = (*rows.OF_TRIALS, "edited_files")
 
 
 def render(reports: Sequence[Report]) -> str:
-    """A header and one line for each cell and seed that has a value, in the unit of the cell.
-
-    edited_files: as in `fedrepro.reports.writers.csv`.
-    """
+    """A header and one line for each cell and seed that has a value, in the unit of the cell."""
     return table(
         COLUMNS,
         (

@@ -29,10 +29,7 @@ def check(paper: Paper) -> Iterator[Finding]:
 
 
 def _beside(paper: Paper) -> Iterator[Beside]:
-    """Each experiment whose trials one table prints, and another one number.
-
-    Its first print stands for all that other tables repeat.
-    """
+    """Each experiment whose trials one table prints, and another one number: its first print."""
     for alike in grouped(numbers(paper), lambda one: one.quantity).values():
         cells = [one.cell for one in alike]
         lone = [cell for cell in cells if cell.trial is None and cell.printed.sd is None]

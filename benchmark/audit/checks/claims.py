@@ -13,7 +13,7 @@ from ...claims.bind_cells import bind
 from ...claims.nodes import Elementary
 from ...claims.printed import SupportWord, support, support_one
 from ...spec.model import Claim, Paper, Table
-from ..expressions import approximate, arithmetic_of, cells_of, published_of
+from ..expressions import MOST_SHOWN, approximate, cells_of, computed_of, published_of
 from ..findings import Finding, Status, finding
 from ..identity import grouped
 
@@ -96,7 +96,7 @@ def _statement(read: Reading) -> str:
 def _computed(read: Reading) -> str:
     if read.word == "supported" and len(read.comparisons) > 1:
         return read.reason
-    text = arithmetic_of(read.decisive)
+    text = "; ".join(dict.fromkeys(map(computed_of, read.decisive[:MOST_SHOWN])))
     if len(read.comparisons) > 1:
         said = "cannot hold" if read.word == "contradicted" else "are left open by rounding"
         text += f" ({len(read.decisive)} of {len(read.comparisons)} comparisons {said})"

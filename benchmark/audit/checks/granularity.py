@@ -23,7 +23,7 @@ from ...spec.printed import RULES, half_unit
 from ..findings import Finding, Status, finding
 from ..identity import numbers
 from ..rounding import interval, places_of, show
-from ..shares import neighbours, off_grids, on_grid, share_on_grid
+from ..shares import off_grids, on_grid, share_on_grid
 
 KIND = "granularity"
 SHARES = ("accuracy", "clustering_accuracy")
@@ -34,10 +34,6 @@ FEWEST = 8
 """Fewer values than this say nothing about a grid that nobody states."""
 MOST_PLACES = 4
 """Values with more decimals are passed over: no test set's grid is coarser than these."""
-_BLOCK = 4096
-"""So many numbers of images are tried at once."""
-_VALUES = 8
-"""So many values are held against all of them; few numbers are left for the next ones."""
 
 
 def check(paper: Paper) -> Iterator[Finding]:
@@ -77,24 +73,15 @@ def fewest_images(cells: Sequence[Cell], clients: int = 1, spare: int = 0) -> Ma
     Images are test images per client. What only grids as fine as the printed digits explain is not
     there.
     """
-    values = [interval(cell.printed) for cell in cells]
     end = -(-100 * 10 ** places_of(cells[0].printed) // clients)
-    found: dict[int, int] = {}
-    for first in range(1, end, _BLOCK):
-        images = np.arange(first, min(first + _BLOCK, end))
-        off = np.zeros(len(images), int)
-        for some in range(0, len(values), _VALUES):
-            off += off_grids(values[some : some + _VALUES], clients * images)
-            explained = off <= spare
-            images, off = images[explained], off[explained]
-            if not len(images):
-                break
-        for out in range(spare + 1):
-            if out not in found and (off <= out).any():
-                found[out] = int(images[off <= out][0])
-        if 0 in found:
-            break
-    return found
+    images = np.arange(1, end)
+    off = np.zeros(len(images), int)
+    for cell in cells:
+        if len(images):
+            off = off + off_grids(interval(cell.printed), clients * images)
+            images, off = images[off <= spare], off[off <= spare]
+    outs = [out for out in range(spare + 1) if (off <= out).any()]
+    return {out: int(images[off <= out][0]) for out in outs}
 
 
 def _stated(steps: int, cells: Sequence[Cell]) -> Iterator[Finding]:
@@ -154,7 +141,8 @@ def _value(
     cell: Cell, steps: int, what: str, others: str, status: Status = "inconsistent"
 ) -> Finding:
     value, places = cell.printed.value or Decimal(0), places_of(cell.printed) + 2
-    (k, below), (_, above) = neighbours(value, steps)
+    k = math.floor(Fraction(value) * steps / 100)
+    below, above = (Fraction(100 * near, steps) for near in (k, k + 1))
     low, high = interval(cell.printed)
     cut_off = ""
     if above < Fraction(value) + 2 * Fraction(half_unit(value)):

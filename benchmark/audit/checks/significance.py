@@ -1,10 +1,16 @@
 """Are differences that a text calls significant, comparable or stable so by the printed spreads?
 
 Recomputed by Welch's test from mean, SD and number of runs, two-sided at 5 %, for every value that
-prints so and each kind of SD that the paper may print. A number without a spread borrows mean and
-SD from the table that prints its experiment with them. `significant` has a meaning, so it is
-inconsistent where no comparison of its kind can have p below 5 %, or `no significant difference`
-where every p is; other words have no test of their own, and are at most undecidable.
+prints so and each kind of SD that the paper may print. For a sum of means with weights w, t is
+sum(w m) / SE with SE^2 = sum(w^2 s^2 / n), its degrees of freedom are between the least n - 1 and
+the sum of all n - 1 (Welch 1947, Satterthwaite 1946). s^2 = SD^2 n / (n - ddof') where ddof' is 1
+for a printed population SD (ddof 0), else the printed one is s already. Means of different rows are
+taken as independent.
+
+A number without a spread borrows mean and SD from the table that prints its experiment with them.
+`significant` has a meaning, so it is inconsistent where no comparison of its kind can have p below
+5 %, or `no significant difference` where every p is; other words have no test of their own, and are
+at most undecidable.
 
 The spec's bound for such a word (`- 2.0`) is left out: here the spread is the bound.
 """
@@ -13,12 +19,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import inf, sqrt
 from typing import Literal
 
 from ...claims.nodes import CellKey, Elementary, key_of
+from ...claims.printed import Interval
 from ...spec.model import Cell, Paper, Table
-from .. import welch
-from ..expressions import added, form_of, times
+from ..expressions import MOST_SHOWN, added, form_of, times
 from ..findings import Finding, Status, finding
 from ..identity import grouped, numbers
 from ..rounding import interval, rounded
@@ -28,29 +35,60 @@ HEAVY = True
 Word = Literal["significant", "no significant difference", "comparable"]
 Donors = Mapping[CellKey, Cell]
 """By cell, the cell that prints its experiment with a spread; itself where it has one."""
-MOST_SHOWN = 4
+LEVEL = 0.05
+"""Two-sided; what 'significant' means where a paper does not say."""
 _DDOFS = (0, 1)
 _QUOTED = re.compile(r"'([^']+)' is read")
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A printed mean with its weight in a sum, its SD of one of the kinds `ddofs`, and the runs."""
+
+    weight: Fraction
+    value: Interval
+    sd: Interval
+    runs: int
+    ddofs: tuple[int, ...]
+
+    @property
+    def error(self) -> tuple[float, float]:
+        """The range of w^2 s^2 / n."""
+        low, high = (float(max(end, Fraction(0))) ** 2 for end in self.sd)
+        share = float(self.weight) ** 2
+        # SD^2 n / (n - 1) / n for a population SD, SD^2 / n for a sample's.
+        extremes = max(self.ddofs), min(self.ddofs)
+        least, most = (share / (self.runs - 1 if d == 0 else self.runs) for d in extremes)
+        return low * least, high * most
+
+
+@dataclass(frozen=True)
+class Test:
+    """Bounds of a difference, its standard error, t without its sign, and the two-sided p."""
+
+    difference: tuple[float, float]
+    error: tuple[float, float]
+    t: tuple[float, float]
+    p: tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Tested:
     """A comparison whose numbers all have a spread, and Welch's test of its difference.
 
-    shown: with the means that were compared. opposite: whether the difference that is claimed has
-    the other sign.
+    opposite: whether the difference that is claimed has the other sign.
     """
 
     comparison: Elementary
     cells: tuple[Cell, ...]
     shown: str
-    test: welch.Test
+    test: Test
     opposite: bool
 
     @property
     def differs(self) -> bool:
         """Whether what is called alike differs for certain; beside '<' and '>', the other way."""
-        return self.test.p[1] < welch.LEVEL and (self.comparison.relation in "=~" or self.opposite)
+        return self.test.p[1] < LEVEL and (self.comparison.relation in "=~" or self.opposite)
 
 
 def check(paper: Paper) -> Iterator[Finding]:
@@ -66,10 +104,7 @@ def check(paper: Paper) -> Iterator[Finding]:
 
 
 def word_of(read: Reading) -> Word | None:
-    """What the text calls the difference; None where it is none of these words.
-
-    The word is the claim's `vague`, or the one that its note quotes as read in some way.
-    """
+    """The word of a claim (`vague`, or quoted in its note) for a difference; None for others."""
     quoted = _QUOTED.search(read.claim.note or "")
     text = (read.claim.vague or (quoted[1] if quoted else "")).lower()
     if re.search(r"\b(no|not)\b.*significan", text):
@@ -107,26 +142,26 @@ def _tested(read: Reading, paper: Paper, donors: Donors) -> Iterator[Tested]:
         weights = {key: weight for key, weight in form.items() if key is not None}
         if len(weights) < 2:
             continue
-        test = welch.compare([_mean(donors[key], w, paper) for key, w in weights.items()])
+        test = compare([_mean(donors[key], w, paper) for key, w in weights.items()])
         used = tuple(donors[key] for key in weights)
         opposite = one.relation in "<>" and test.difference[1] <= 0
         yield Tested(one, used, _shown(weights, donors), test, opposite)
 
 
-def _mean(cell: Cell, weight: Fraction, paper: Paper) -> welch.Mean:
+def _mean(cell: Cell, weight: Fraction, paper: Paper) -> Mean:
     table, sd = paper.table(cell.table), cell.printed.sd
     assert sd is not None
     assert table.sd.runs is not None
     ddofs = _DDOFS if table.sd.ddof is None else (table.sd.ddof,)
-    return welch.Mean(weight, interval(cell.printed), rounded(sd), table.sd.runs, ddofs)
+    return Mean(weight, interval(cell.printed), rounded(sd), table.sd.runs, ddofs)
 
 
 def _sentence(
     table: Table, read: Reading, word: Word, tested: Sequence[Tested], several: bool
 ) -> Finding:
-    below = [one for one in tested if one.test.p[1] < welch.LEVEL and not one.opposite]
+    below = [one for one in tested if one.test.p[1] < LEVEL and not one.opposite]
     if word == "significant":
-        wrong = [one for one in tested if one.test.p[0] >= welch.LEVEL or one.opposite]
+        wrong = [one for one in tested if one.test.p[0] >= LEVEL or one.opposite]
         right = len(below) == len(tested)
         counted = f"{len(below)} of {len(tested)} are significant, {len(wrong)} cannot be; "
     else:
@@ -147,7 +182,7 @@ def _sentence(
         cells.values(),
         table=table.id,
         statement=f"{read.claim.says.rstrip('.')}. The text says '{called}': by Welch's test of "
-        f"the printed means and SDs, at {welch.LEVEL:.0%}, two-sided.{borrowed}"
+        f"the printed means and SDs, at {LEVEL:.0%}, two-sided.{borrowed}"
         + (" The sentence has other readings." if several else ""),
         published="; ".join(one.shown for one in decisive[:MOST_SHOWN])
         + (f"; and {more} more" if more > 0 else ""),
@@ -167,8 +202,27 @@ def _shown(weights: Mapping[CellKey, Fraction], donors: Donors) -> str:
     return " ".join(parts).removeprefix("+ ")
 
 
-def _worked(test: welch.Test) -> str:
+def _worked(test: Test) -> str:
     difference, error, t = (
         f"{low:.4g} to {high:.4g}" for low, high in (test.difference, test.error, test.t)
     )
     return f"difference {difference}, SE {error}, t {t}, p {test.p[0]:.2g} to {test.p[1]:.2g}"
+
+
+def compare(means: Sequence[Mean]) -> Test:
+    """Welch's test of a weighted sum of means against zero, bounded from both sides."""
+    from scipy.stats import t as student  # here, since reports look for checks without asking them
+
+    ends = [sorted(one.weight * end for end in one.value) for one in means]
+    low, high = (sum(side, Fraction(0)) for side in zip(*ends, strict=True))
+    least, most = (sqrt(sum(side)) for side in zip(*(one.error for one in means), strict=True))
+    near, far = 0 if low <= 0 <= high else min(abs(low), abs(high)), max(abs(low), abs(high))
+    t = _ratio(float(near), most), _ratio(float(far), least)
+    freedom = [one.runs - 1 for one in means]
+    smallest = 2 * float(student.sf(t[1], sum(freedom)))
+    largest = 2 * float(student.sf(t[0], min(freedom)))
+    return Test((float(low), float(high)), (least, most), t, (smallest, largest))
+
+
+def _ratio(difference: float, error: float) -> float:
+    return difference / error if error else (inf if difference else 0.0)

@@ -6,10 +6,7 @@ from .base import Executor
 
 
 def find(name: str) -> type[Executor]:
-    """The executor registered as `name`.
-
-    Raises `FedreproError` if there is none, or if it needs a package that is not installed.
-    """
+    """The executor of that name; `FedreproError` if it, or a package that it needs, is missing."""
     known = names_in(__name__)
     if name not in known:
         raise FedreproError(str(UnknownNameError("executor", name, known)))

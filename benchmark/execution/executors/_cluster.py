@@ -79,10 +79,7 @@ class Cluster(BaseModel):
 
 
 def read_cluster(path: Path) -> Cluster:
-    """The cluster that a file describes.
-
-    Raises `FedreproError` that names every mistake in the file.
-    """
+    """The cluster that a file describes; raises `FedreproError` that names every mistake."""
     try:
         return Cluster.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:

@@ -51,10 +51,10 @@ def perform(
     progress: ProgressCallback = lambda done, total: None,
     say: Callable[[str], None] = lambda sentence: None,
 ) -> Result:
-    """Trains a job; whatever training raises becomes a `Failed`.
+    """Trains a job from the weights in `encoder`; whatever training raises becomes a `Failed`.
 
-    encoder: file of the weights that it starts from, or the file's content. progress: is told five
-    times a second at most. say: gets one sentence on where the trial goes on, or why it does not.
+    progress: is told five times a second at most. say: gets one sentence on where the trial goes
+    on, or why it does not.
 
     A trial that ran out of memory is tried again unchanged, since another process may have taken
     it. Batches never become smaller: contrastive losses and batch statistics depend on all of it.
@@ -132,10 +132,7 @@ def trial_file(
     encoder: bytes | None,
     say: Callable[[str], None],
 ) -> TrialFile:
-    """The checkpoint of a job in the store at `root`, of which only the same trial makes use.
-
-    source: digest of the code. encoder: the file of the weights that it starts from.
-    """
+    """The checkpoint of a job in the store at `root`, of which only the same trial makes use."""
     identity = {
         "run": job.config.key,
         "seed": job.seed,

@@ -27,9 +27,7 @@ class ExecutorOptions:
 
 
 class Executor(ABC):
-    """Trains jobs somewhere; writes nothing to the store.
-
-    device: what trials are trained on, the first of several.
+    """Trains jobs on `device`, the first of several; writes nothing to the store.
 
     Raises `FedreproError` when made if the options contradict each other.
     """
@@ -41,9 +39,7 @@ class Executor(ABC):
 
     @abstractmethod
     def train(self, dispatch: Dispatch) -> None:
-        """Trains every job of `dispatch` and settles it there.
-
-        Whatever is raised meanwhile, Ctrl-C included, ends the workers at once.
+        """Settles every job of `dispatch`; whatever is raised meanwhile ends the workers at once.
 
         Raises `FedreproError` if workers cannot be started.
         """

@@ -59,10 +59,7 @@ class LocalExecutor(Executor):
 
 
 def devices_for(device: str) -> tuple[str, ...]:
-    """The devices of this machine that `device` stands for.
-
-    Raises `FedreproError` for a device that this machine lacks.
-    """
+    """The devices that `device` stands for; raises `FedreproError` for one that is not here."""
     n_gpus = torch.cuda.device_count()
     if device == "auto":
         device = "cuda" if n_gpus else "cpu"
@@ -94,10 +91,7 @@ class _Worker:
 
 @dataclass
 class _Pool:
-    """Trains the jobs of `dispatch` in up to `size` processes, shared evenly by `devices`.
-
-    Raises `FedreproError` if workers do not start.
-    """
+    """Up to `size` processes spread over `devices`; raises `FedreproError` if none starts."""
 
     dispatch: Dispatch
     options: ExecutorOptions

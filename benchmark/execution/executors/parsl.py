@@ -192,7 +192,7 @@ class _NodeWatch:
     def look(self) -> None:
         """Called when no result has come for a while.
 
-        Raises `FedreproError` if none will: Parsl has ended, or no node has come for `start_s`
+        Raises `FedreproError` if none will: Parsl has ended, or no node came within `start_s`
         although no batch job is waiting for its turn.
         """
         now = time.monotonic()

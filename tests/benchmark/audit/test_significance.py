@@ -8,7 +8,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import ttest_ind, ttest_ind_from_stats
 
-from fedrepro.benchmark.audit import welch
 from fedrepro.benchmark.audit.checks import beyond_trials, significance
 from fedrepro.benchmark.spec.model import Claim
 from tests.benchmark.audit.small_paper import cell, paper, printed
@@ -23,10 +22,10 @@ def test_bounds_of_p_enclose_welchs_test_from_summaries(
     a: Fraction, b: Fraction, sd_a: Fraction, sd_b: Fraction, n: int, m: int
 ) -> None:
     means = [
-        welch.Mean(Fraction(1), (a, a), (sd_a, sd_a), n, (1,)),
-        welch.Mean(Fraction(-1), (b, b), (sd_b, sd_b), m, (1,)),
+        significance.Mean(Fraction(1), (a, a), (sd_a, sd_a), n, (1,)),
+        significance.Mean(Fraction(-1), (b, b), (sd_b, sd_b), m, (1,)),
     ]
-    found = welch.compare(means)
+    found = significance.compare(means)
     known = ttest_ind_from_stats(
         float(a), float(sd_a), n, float(b), float(sd_b), m, equal_var=False
     )
@@ -40,7 +39,7 @@ def test_population_sds_are_made_those_of_samples_first() -> None:
     # Five trials each; NumPy's SD is that of a population.
     one, other = np.array([65.0, 66, 67, 68, 69]), np.array([69.0, 70, 70, 71, 74])
     means = [
-        welch.Mean(
+        significance.Mean(
             Fraction(weight),
             (Fraction(float(x.mean())),) * 2,
             (Fraction(float(x.std())),) * 2,
@@ -49,7 +48,7 @@ def test_population_sds_are_made_those_of_samples_first() -> None:
         )
         for weight, x in ((1, one), (-1, other))
     ]
-    assert welch.compare(means).t[0] == pytest.approx(
+    assert significance.compare(means).t[0] == pytest.approx(
         abs(ttest_ind(one, other, equal_var=False).statistic)
     )
 
@@ -119,14 +118,14 @@ def test_true_words_about_true_trials_are_never_inconsistent(
     assume(one.mean() > other.mean())
     p = ttest_ind(one, other, equal_var=False).pvalue
     # Floating point cannot tell on which side of 5 % p is where it is there exactly.
-    assume(abs(p - welch.LEVEL) > 1e-6)
+    assume(abs(p - significance.LEVEL) > 1e-6)
 
     def text(x: np.ndarray) -> str:
         mean, sd = Decimal(float(x.mean())), Decimal(float(x.std(ddof=ddof)))
         return f"{printed(mean, digits, rule)} ± {printed(sd, digits, rule)}"
 
-    word = "significantly" if p < welch.LEVEL else "not significantly"
-    holds = "'A' > 'B'" if p < welch.LEVEL else "'A' ~ 1.0 'B'"
+    word = "significantly" if p < significance.LEVEL else "not significantly"
+    holds = "'A' > 'B'" if p < significance.LEVEL else "'A' ~ 1.0 'B'"
     made = paper(
         cell(text(one), row="A"),
         cell(text(other), row="B"),
