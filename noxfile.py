@@ -212,7 +212,6 @@ def docs(session: nox.Session) -> None:
     )
     session.run("python", "docs/site/gallery.py", str(made), *session.posargs)
     session.run("mkdocs", "build", "--strict", "--clean")
-    session.run("python", "docs/site/links.py", "results/site")
 
 
 @nox.session

@@ -28,7 +28,7 @@ from ..training.training import device_name
 from . import executors
 from .data_availability import DataAvailability
 from .display import Display
-from .executors.base import Executor, ExecutorOptions
+from .executors import Executor, ExecutorOptions
 from .jobs import Dispatch, Done, Failed, Job, Result, TrialName
 from .processes import alarm
 

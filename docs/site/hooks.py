@@ -22,6 +22,10 @@ OF_ROOT = {
     "CITATION.cff": "CITATION.cff",
 }
 """Files of the repository's root, and what each is called on the site."""
+ELSEWHERE = re.compile(
+    r'<(?:script|img|iframe|source|link(?![^>]*rel="?(?:canonical|prev|next)))\b'
+    r'[^>]*\s(?:src|href)="?((?:https?:)?//[^\s">]+)'
+)
 LINK = re.compile(r"(?<=\]\()(?!https?://|#)([^)#\s]+)")
 
 
@@ -64,5 +68,11 @@ def _on_the_site(link: str, outside: bool) -> str:
 
 
 def on_post_build(config: Any) -> None:
-    """Removes the page for what is not found: its links are those of a host's top folder."""
+    """Removes the page for what is not found: its links are those of a host's top folder.
+
+    Raises `PluginError` for a page, reports of the gallery among them, that loads from elsewhere.
+    """
     (Path(config.site_dir) / "404.html").unlink(missing_ok=True)
+    for page in Path(config.site_dir).rglob("*.html"):
+        if loaded := ELSEWHERE.search(page.read_text("utf-8")):
+            raise PluginError(f"{page}: {loaded[1]} is loaded from elsewhere")

@@ -17,8 +17,8 @@ import pytest
 import torch
 
 from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.execution.executors import ExecutorOptions
 from fedrepro.benchmark.execution.executors._work import perform, trial_file
-from fedrepro.benchmark.execution.executors.base import ExecutorOptions
 from fedrepro.benchmark.execution.jobs import Done, Job
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.load import load_paper, paper_ids

@@ -1,8 +1,59 @@
 """Where trials are trained, on this machine or on a cluster: one executor a file, found by name."""
 
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+
 from ....methods.registry import UnknownNameError, class_in, names_in
 from ...errors import FedreproError
-from .base import Executor
+from ..jobs import Dispatch
+
+
+@dataclass(frozen=True)
+class ExecutorOptions:
+    """What is the same for every trial.
+
+    data_dir: the folder of all data sets; None for its default.
+    device: `cpu`, `cuda` (all of them), `cuda:1` or `auto`.
+    jobs: processes on this machine; None for one a core, or one a GPU; 0 for this very process.
+    cluster: the file that describes a cluster, for executors that need one.
+    store: where trials save themselves; save_every_s: seconds between two times, 0 for never.
+    """
+
+    data_dir: Path | None
+    device: str = "cpu"
+    jobs: int | None = 0
+    cluster: Path | None = None
+    store: Path = Path()
+    save_every_s: float = 0.0
+
+
+class Executor(ABC):
+    """Trains jobs on `device`, the first of several; writes nothing to the store.
+
+    Raises `FedreproError` when made if the options contradict each other.
+    """
+
+    device: str
+
+    def __init__(self, options: ExecutorOptions) -> None:
+        self.options = options
+
+    @abstractmethod
+    def train(self, dispatch: Dispatch) -> None:
+        """Settles every job of `dispatch`; whatever is raised meanwhile ends the workers at once.
+
+        Raises `FedreproError` if workers cannot be started.
+        """
+
+    @property
+    @abstractmethod
+    def slots(self) -> int:
+        """How many trials are trained at the same time, at most."""
+
+    @abstractmethod
+    def describe(self) -> list[str]:
+        """Lines that say where trials would be trained; nothing is started."""
 
 
 def find(name: str) -> type[Executor]:

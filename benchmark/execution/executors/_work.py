@@ -27,7 +27,7 @@ from ...training.stages.trial import StaleStateError
 from ...training.training import device_name, train_trial, versions
 from ..jobs import Done, Failed, Job, Result
 from ..processes import alarm
-from .base import ExecutorOptions
+from . import ExecutorOptions
 
 _REPORT_EVERY_S = 0.2
 _GRACE_S = 60.0

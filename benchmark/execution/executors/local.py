@@ -17,8 +17,8 @@ import torch
 from ...errors import FedreproError
 from ..jobs import Dispatch, Job
 from ..processes import cores, end_with, environment_of_workers
+from . import Executor, ExecutorOptions
 from ._work import perform
-from .base import Executor, ExecutorOptions
 
 _EXIT_S = 10.0  # from the end of a worker's pipe until it is killed
 _STARTS = 3  # workers in a row that may end before they are ready

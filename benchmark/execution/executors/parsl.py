@@ -37,11 +37,11 @@ from parsl.providers import KubernetesProvider, LocalProvider, SlurmProvider
 
 from ...errors import FedreproError
 from ..jobs import Dispatch, Failed, Job, Result
+from . import Executor, ExecutorOptions
 from ._cluster import Cluster, read_cluster
 from ._work import (
     perform,
 )
-from .base import Executor, ExecutorOptions
 
 _ENVIRONMENT = (
     "export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 "

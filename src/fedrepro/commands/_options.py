@@ -234,7 +234,7 @@ def complete(given: argparse.Namespace) -> None:
     if "executor" not in given or (given.executor, given.device) in _ANYWHERE:
         return
     from fedrepro.benchmark.execution import executors
-    from fedrepro.benchmark.execution.executors.base import ExecutorOptions
+    from fedrepro.benchmark.execution.executors import ExecutorOptions
 
     options = ExecutorOptions(given.data_dir, given.device, given.jobs, given.cluster)
     executors.find(given.executor)(options)
@@ -389,7 +389,7 @@ def _is_stored(
 
 def estimator_for(given: argparse.Namespace, store: "Store") -> "TrialTimes":
     """Learns from what is stored; asked for only if a trial is missing, or estimates are shown."""
-    from fedrepro.benchmark.execution.executors.base import ExecutorOptions
+    from fedrepro.benchmark.execution.executors import ExecutorOptions
     from fedrepro.benchmark.execution.executors.local import LocalExecutor
     from fedrepro.benchmark.planning.estimate import TrialTimes
     from fedrepro.benchmark.training.training import device_name

@@ -53,7 +53,7 @@ def _installed() -> dict[str, str]:
 def _devices() -> dict[str, str]:
     import torch
 
-    from fedrepro.benchmark.execution.executors.base import ExecutorOptions
+    from fedrepro.benchmark.execution.executors import ExecutorOptions
     from fedrepro.benchmark.execution.executors.local import LocalExecutor
     from fedrepro.benchmark.training.training import device_name
 

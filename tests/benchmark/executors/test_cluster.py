@@ -14,7 +14,7 @@ from rich.console import Console
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.execution.display import Display
-from fedrepro.benchmark.execution.executors.base import ExecutorOptions
+from fedrepro.benchmark.execution.executors import ExecutorOptions
 from fedrepro.benchmark.execution.jobs import Done, Failed, Job
 from fedrepro.benchmark.execution.run import Execution, execute
 from fedrepro.benchmark.planning.plan import Plan, make_plan

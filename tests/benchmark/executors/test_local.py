@@ -16,8 +16,7 @@ from rich.console import Console
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import FedreproError, is_out_of_memory
 from fedrepro.benchmark.execution.display import Display
-from fedrepro.benchmark.execution.executors import _work, local
-from fedrepro.benchmark.execution.executors.base import ExecutorOptions
+from fedrepro.benchmark.execution.executors import ExecutorOptions, _work, local
 from fedrepro.benchmark.execution.executors.local import LocalExecutor
 from fedrepro.benchmark.execution.jobs import (
     ATTEMPTS,
