@@ -13,7 +13,7 @@ from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.spec import authors, names, settings
 from fedrepro.benchmark.store import fingerprint
-from fedrepro.benchmark.store.unfollowed import unfollowed
+from fedrepro.benchmark.store.fingerprint import unfollowed
 from fedrepro.cli import main
 from fedrepro.methods import registry
 from fedrepro.methods.federated.supervised.fedavg import FedAvg

@@ -14,16 +14,19 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ...claims.printed import Interval
 from ...spec import settings
 from ...spec.model import Cell, Paper
 from ...spec.printed import RULES, half_unit
 from ..findings import Finding, Status, finding
 from ..identity import numbers
 from ..rounding import interval, places_of, show
-from ..shares import off_grids, on_grid, share_on_grid
 
 KIND = "granularity"
 SHARES = ("accuracy", "clustering_accuracy")
@@ -82,6 +85,41 @@ def fewest_images(cells: Sequence[Cell], clients: int = 1, spare: int = 0) -> Ma
             images, off = images[off <= spare], off[off <= spare]
     outs = [out for out in range(spare + 1) if (off <= out).any()]
     return {out: int(images[off <= out][0]) for out in outs}
+
+
+def on_grid(value: Interval, steps: int, reached: tuple[bool, bool] = (True, True)) -> bool:
+    """Whether a percentage that prints so can be k / `steps`.
+
+    reached: whether the ends of its interval print so, too.
+    """
+    low, high = (end * steps / 100 for end in value)
+    first, last = math.ceil(low), math.floor(high)
+    first += first == low and not reached[0]
+    last -= last == high and not reached[1]
+    return first <= last
+
+
+def off_grids(value: Interval, steps: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """For each n of `steps`, rising, whether a percentage that prints so cannot be k / n."""
+    unit = math.lcm(*(end.denominator for end in value))
+    low, high = (int(end * unit) for end in value)
+    # Python's numbers where those of the processor are too short.
+    short = 100 * unit * int(steps[-1]) < 2**62
+    many: NDArray[Any] = steps.astype(np.int64 if short else object)
+    # The last k below the upper end is below the lower one: one division instead of two.
+    off = high % (100 * unit) * many % (100 * unit) > (high - low) * many
+    return np.asarray(off, dtype=bool)
+
+
+@cache
+def share_on_grid(steps: int, places: int) -> Fraction:
+    """The share of percentages with so many decimals on the grid; 1 if it says nothing of them."""
+    unit = 10**places
+    # Both grids repeat after a common divisor of their steps.
+    period = 100 * unit // math.gcd(100 * unit, steps)
+    # As in `off_grids`, for the numbers i / unit, in half units.
+    hits = sum((2 * i + 1) * steps % (200 * unit) <= 2 * steps for i in range(period))
+    return Fraction(hits, period)
 
 
 def _stated(steps: int, cells: Sequence[Cell]) -> Iterator[Finding]:

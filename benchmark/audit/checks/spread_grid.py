@@ -2,7 +2,20 @@
 
 Where the number of test images and of runs is stated, mean and SD must come from n accuracies on
 that grid, and a sample that gives them is shown. Where only the number of values is, the SD must be
-one that values from 0 to 100 % can have. See `benchmark.audit.shares` for the equations.
+one that values from 0 to 100 % can have.
+
+With N images an accuracy is x = 100 k / N, k whole. S = sum(k) and Q = sum(k^2) give the mean
+100 S / (N n) and the variance (100 / N)^2 (Q - S^2 / n) / (n - ddof).
+
+GRIM (Brown and Heathers 2017): some whole S gives the mean.
+GRIMMER (Anaya 2016; Allard 2018): for one of these, some whole Q gives the SD, and Q is odd where S
+is, as k^2 is where k is; Q is at least that of n equal values, and at most that of values at the
+ends.
+DEBIT (Heathers and Brown 2019) is N = 1: Q = S, so the mean fixes the SD. For any N it bounds it by
+the square root of m (100 - m) n / (n - ddof) (Bhatia and Davis 2000).
+SPRITE (Heathers et al. 2018) asks for a sample: here all but three values are equal or differ by
+one, a third is tried everywhere, and the last two are solved for. Up to three values nothing is
+left out by that.
 """
 
 import math
@@ -11,18 +24,40 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
+from ...claims.printed import Interval
 from ...spec import settings
 from ...spec.model import Cell, Paper
 from ..findings import Finding, finding
 from ..identity import grouped, numbers
 from ..rounding import interval, rounded
-from ..shares import Asked, is_possible, largest_sd, sample
 from .granularity import SHARES, clients_and_size
 
 KIND = "spread-grid"
 DDOFS = (0, 1)
 BY_CLIENT = "_sd"
 """Behind a metric: its spread over clients, printed as a number of its own."""
+MOST_SUMS = 2_000
+"""More whole sums than this behind one printed mean always give its SD: the grid is too fine."""
+MOST_TRIED = 20_000
+"""So many third values are tried for a sample."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A printed mean and SD in percent, n values on multiples of 1 / images, and the SD's ddof."""
+
+    mean: Interval
+    sd: Interval
+    images: int
+    runs: int
+    ddof: int
+
+    @property
+    def totals(self) -> range:
+        """The whole numbers of images in all values together that give the mean (GRIM)."""
+        scale = Fraction(self.images * self.runs, 100)
+        first, last = math.ceil(self.mean[0] * scale), math.floor(self.mean[1] * scale)
+        return range(max(0, first), min(self.images * self.runs, last) + 1)
 
 
 @dataclass(frozen=True)
@@ -126,9 +161,8 @@ def _values(one: Spread) -> str:
 def _near(asked: Asked, sd: Fraction) -> str:
     """The SD nearest to the printed one, of all sums that give the mean."""
     n, images = asked.runs, asked.images
-    first, last = (end * images * n / 100 for end in asked.mean)
     near = []
-    for total in range(math.ceil(first), math.floor(last) + 1):
+    for total in asked.totals:
         target = (sd * images / 100) ** 2 * (n - asked.ddof) + Fraction(total**2, n)
         below = math.floor(target) - (math.floor(target) - total) % 2
         for square in (below, below + 2):
@@ -167,3 +201,79 @@ def _example(fitting: Sequence[Spread]) -> str:
             values = ", ".join(f"{100 * k / one.images:.2f}" for k in example)
             return f"; {one.mean.printed} is that of {values}, for example"
     return ""
+
+
+def sums(asked: Asked) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Each whole S that gives the mean, with the range of whole Q, of any parity, for the SD."""
+    for total in asked.totals:
+        low, high = squares(asked, total)
+        if low <= high:
+            yield total, (low, high)
+
+
+def squares(asked: Asked, total: int) -> tuple[int, int]:
+    """The least and largest whole sum of squares that print so, of values with that sum."""
+    n, images = asked.runs, asked.images
+    low, high = (
+        (max(end, Fraction(0)) * images / 100) ** 2 * (n - asked.ddof) + Fraction(total**2, n)
+        for end in asked.sd
+    )
+    below, over = divmod(total, n)
+    least = over * (below + 1) ** 2 + (n - over) * below**2
+    full, rest = divmod(total, images)
+    most = full * images**2 + rest**2
+    return max(math.ceil(low), least), min(math.floor(high), most)
+
+
+def is_possible(asked: Asked) -> bool:
+    """What GRIM and GRIMMER say: whether whole sums of the right parity print so."""
+    return len(asked.totals) > MOST_SUMS or any(
+        low + (low - total) % 2 <= high for total, (low, high) in sums(asked)
+    )
+
+
+def sample(asked: Asked) -> tuple[int, ...] | None:
+    """Whole numbers of images that print so, in order; None if none is found.
+
+    For up to three values none found means that there is none, unless the search was cut short.
+    """
+    if asked.runs < 2:
+        return None
+    tried = 0
+    for total, bounds in sums(asked):
+        middle = total // asked.runs
+        steps = range(asked.images + 1 if asked.runs > 2 else 1)
+        outwards = (middle + step for apart in steps for step in dict.fromkeys((apart, -apart)))
+        for first in (k for k in outwards if 0 <= k <= asked.images):
+            tried += 1
+            if tried > MOST_TRIED:
+                return None
+            found = _filled(asked, total, bounds, first)
+            if found is not None:
+                return tuple(sorted(found))
+    return None
+
+
+def _filled(asked: Asked, total: int, bounds: tuple[int, int], first: int) -> list[int] | None:
+    """A sample with `first` among it, equal values beside it, and two that are solved for."""
+    equal, third = max(0, asked.runs - 3), [first] if asked.runs > 2 else []
+    # The equal ones are as near to the mean as whole numbers are.
+    base, over = divmod(total, asked.runs)
+    known = [base + (i < over) for i in range(equal)] + third
+    rest = total - sum(known)
+    low, high = (2 * (end - sum(k * k for k in known)) - rest**2 for end in bounds)
+    if high < 0:
+        return None
+    # Two values with sum `rest` and difference d: 2 (a^2 + b^2) = rest^2 + d^2.
+    apart = math.isqrt(max(0, low - 1)) + 1 if low > 0 else 0
+    apart += (apart - rest) % 2
+    if apart**2 > high:
+        return None
+    pair = [(rest - apart) // 2, (rest + apart) // 2]
+    return [*known, *pair] if pair[0] >= 0 and pair[1] <= asked.images else None
+
+
+def largest_sd(mean: Interval, runs: int, ddof: int) -> float:
+    """The largest SD of values from 0 to 100 with such a mean, n of them at the ends."""
+    nearest = min(max(Fraction(50), mean[0]), mean[1])
+    return math.sqrt(float(nearest * (100 - nearest) * runs / (runs - ddof)))

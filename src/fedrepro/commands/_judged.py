@@ -64,7 +64,7 @@ def trained(plan: Plan, store: Store, given: argparse.Namespace) -> Mapping[str,
     from fedrepro.benchmark.execution.display import Display
     from fedrepro.benchmark.execution.run import execute
     from fedrepro.benchmark.execution.until_decided import train_until_decided
-    from fedrepro.benchmark.store.unfollowed import unfollowed
+    from fedrepro.benchmark.store.fingerprint import unfollowed
 
     for sentence in unfollowed(plan.runs):
         complain(sentence)

@@ -16,9 +16,9 @@ from fedrepro.benchmark.audit.checks import (
     repeats,
     same_experiment,
 )
+from fedrepro.benchmark.audit.checks.granularity import on_grid
 from fedrepro.benchmark.audit.expressions import computed_of
 from fedrepro.benchmark.audit.findings import Finding
-from fedrepro.benchmark.audit.shares import on_grid
 from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.spec.model import Cell, Claim, Relation
 from fedrepro.benchmark.spec.printed import RULES

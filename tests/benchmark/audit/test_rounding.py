@@ -8,7 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from fedrepro.benchmark.audit.checks.granularity import fewest_images
+from fedrepro.benchmark.audit.checks.granularity import (
+    fewest_images,
+    off_grids,
+    on_grid,
+    share_on_grid,
+)
 from fedrepro.benchmark.audit.rounding import (
     can_be_one_value,
     can_meet,
@@ -17,7 +22,6 @@ from fedrepro.benchmark.audit.rounding import (
     sd_fits,
     squares_of,
 )
-from fedrepro.benchmark.audit.shares import off_grids, on_grid, share_on_grid
 from fedrepro.benchmark.spec.printed import Printed
 from tests.benchmark.audit.small_paper import cell, printed
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedrepro.benchmark.audit.checks import spread_grid
+from fedrepro.benchmark.audit.checks.spread_grid import Asked, is_possible, largest_sd, sample
 from fedrepro.benchmark.audit.rounding import rounded
-from fedrepro.benchmark.audit.shares import Asked, is_possible, largest_sd, sample
 from tests.benchmark.audit.small_paper import cell, paper, printed
 
 rules = st.sampled_from(["up", "even"])
