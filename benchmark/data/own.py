@@ -173,7 +173,8 @@ def _of_csv(file: Path) -> Found:
     table = pd.read_csv(file)
     for name in ("label", "split"):
         if name not in table:
-            raise DataError(f"{file} lacks the column '{name}'; it needs it next to the pixels'")
+            said = "it needs label, split ('train', 'test') and a column for each pixel"
+            raise DataError(f"{file} lacks the column '{name}'; {said}")
     if (empty := table.isna().any(axis=1)).any():
         raise DataError(f"{file}, line {2 + int(empty.argmax())}: there is an empty cell")
     pixels = table.drop(columns=["label", "split"]).to_numpy()

@@ -1,8 +1,10 @@
 """Whether the data that runs read are there, and whether they have changed since a trial."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ...methods import registry
 from ...methods.seeds import Seeds
@@ -23,6 +25,7 @@ class DataAvailability:
     data_dir: Path | None
     download: bool
     _found: dict[Wanted, str | DataError] = field(default_factory=dict)
+    _dealt: dict[str, str | None] = field(default_factory=dict)
 
     def problem(self, config: RunConfig) -> str | None:
         """Why training could not read its data, as one sentence; None if it could."""
@@ -47,15 +50,23 @@ class DataAvailability:
         wanted, clients = config.data, config.clients
         if clients is None or config.stage == "costs":
             return None
+        key = json.dumps([wanted, clients], sort_keys=True)
+        if key not in self._dealt:
+            self._dealt[key] = self._deal(wanted, clients)
+        return self._dealt[key]
+
+    def _deal(self, wanted: Mapping[str, Any], clients: Mapping[str, Any]) -> str | None:
         train, test = (
             data.load(wanted["name"], wanted[part], data_dir=self.data_dir, images=images)
             for part, images in (("part", wanted["images"]), ("test_part", None))
         )
         partition = registry.make("partition", clients["partition"], clients)
         try:
-            partition.deal(train.portion, test.portion, train.n_classes, Seeds(0, config.series))
+            partition.deal(train.portion, test.portion, train.n_classes, Seeds(0))
         except ValueError as error:
             return f"{wanted['name']} does not suit the paper's clients: {error}"
+        except Exception:  # a mistake in code of one's own, which training tells with its line
+            return None
         return None
 
     def _look(self, wanted: Wanted, download: bool = False) -> str | DataError:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Self
@@ -212,7 +212,7 @@ def make_plan(
             bind(claim, table, paper)
         for relation in table.relations:
             tuple(instances(relation, table, paper))
-    look = partial(_own_data, data_dir, download)
+    look = cache(partial(_own_data, data_dir, download))  # many cells name the same
     if on is not None and on not in chosen.on and names.is_own_data(on):
         from .own_data import put_on  # what computes; few plans have data of one's own
 
@@ -222,6 +222,8 @@ def make_plan(
         said = f"--on under profile {profile}: unknown data set '{on}'{suggestion(on, chosen.on)}"
         why = names.problem("data set", on) or "unknown"
         own = f"data of your own are {names.OWN_DATA}"
+        if (place := Path(on)).is_absolute():
+            own = f"give --data-dir {place.parent} --on {place.name}{'/' * place.is_dir()}"
         raise SpecError(f"{said}; {own if why.startswith('unknown') else why}")
     if series is not None:
         chosen = _in_series(chosen, series, paper)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fedrepro.benchmark.data import own
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.execution.data_availability import DataAvailability
 from fedrepro.benchmark.metrics import metric
@@ -129,6 +130,19 @@ def test_encoders_are_pre_trained_on_images_that_no_client_holds() -> None:
     assert other == {plan.on, "photo-patches"}
 
 
+def test_data_are_read_once_for_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    read, real = list[str](), own._read
+
+    def counted(name: str, folder: Path, download: bool) -> own.Found:
+        read.append(name)
+        return real(name, folder, download)
+
+    monkeypatch.setattr(own, "_read", counted)
+    plan = planned("cpcfl", "own.npz", "smoke")
+    assert DataAvailability(None, False).problem(plan.runs[-1]) is None
+    assert read == ["own.npz"]
+
+
 def test_other_data_under_the_same_name_are_other_runs(place: Path) -> None:
     before = planned("fcl", "own.npz")
     assert planned("fcl", str(before.on)).runs == before.runs
@@ -174,7 +188,8 @@ def test_what_cannot_be_data_is_said_with_what_can(
     assert main(["plan", "fcl", "--on", on]) == 2
     said = capsys.readouterr().err
     assert f"unknown data set '{on}'" in said
-    assert "a path ending in .npz, .csv or /" in said or "exactly one DataSet" in said
+    ways = ("a path ending in .npz, .csv or /", "exactly one DataSet", "--data-dir / --on own.npz")
+    assert any(way in said for way in ways)
 
 
 TABLE = """

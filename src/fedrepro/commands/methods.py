@@ -46,8 +46,9 @@ def _known(asked: str | None) -> Iterator[dict[str, Any]]:
     from fedrepro.benchmark.data import names as names_of_sets
 
     is_module = asked is not None and registry.is_module(asked)
-    for kind in registry.kinds():
-        for name in (*registry.names(kind), *((asked,) if is_module else ())):
+    for kind in registry.GROUPS:
+        listed = registry.names(kind) if kind in registry.kinds() else ()
+        for name in (*listed, *((asked,) if is_module else ())):
             if name != asked or not is_module or names.is_of(kind, name):
                 yield _described(kind, name, registry.find(kind, name))
     for name in names_of_sets():
