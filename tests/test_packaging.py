@@ -196,7 +196,7 @@ def test_the_guide_to_methods_is_followed_literally_with_a_package_of_ones_own(
 
     The package is installed, its entry point gives the short name, and workers find it too.
     """
-    [module] = [code for code in blocks("adding-a-method.md", "python") if "MyMethod" in code]
+    [module] = [code for code in blocks("adding-a-method.md", "python") if "class MyMethod" in code]
     [entry_point] = blocks("adding-a-method.md", "toml")
     package = tmp_path / "mypackage"
     package.mkdir()
@@ -282,13 +282,20 @@ def test_the_guide_to_data_of_ones_own_is_followed_in_a_new_project(
         told = run([*smoke, "--rows", "FedAvg", "--on", name], project)
         assert f"smoke: {name}#" in told
     paper = project / "tables" / "mypaper"
-    changes = {"paper.toml": {"iid": "mypackage.blocks"}, "1.toml": {"accuracy": "mypackage.brier"}}
+    changes = {"paper.toml": {"iid": "blocks"}, "1.toml": {"accuracy": "brier"}}
     for file, (change,) in ((paper / name, one.items()) for name, one in changes.items()):
         text = file.read_text().replace(f'"{change[0]}"', f'"{change[1]}"')
         text = text.replace('unit    = "%"\n', "").replace("value  = 2.0", "value  = 0.1")
         file.write_text(re.sub(r"\[(7\d)\.\d, (7\d)\.\d\]", r"[0.\1, 0.\2]", text))
-    run([scripts / "fedrepro", "check", "mypaper"], project)
-    assert "cells: 6 NOT COMPARED" in run([*smoke, "--on", "mypackage.my_data"], project)
+    [points] = [code for code in blocks("own-data.md", "toml") if "entry-points" in code]
+    (project / "pyproject.toml").write_text(PACKAGE + points)
+    pip = [sys.executable, "-m", "pip", "--python", scripts / "python"]
+    run([*pip, "install", "--no-deps", "--no-build-isolation", "--editable", project], project)
+    try:
+        run([scripts / "fedrepro", "check", "mypaper"], project)
+        assert "cells: 6 NOT COMPARED" in run([*smoke, "--on", "my-data"], project)
+    finally:
+        run([*pip, "uninstall", "--yes", "mypackage"], project)
 
 
 @pytest.mark.slow
