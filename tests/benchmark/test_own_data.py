@@ -234,6 +234,12 @@ def test_data_partition_and_metric_of_a_package_come_to_a_report(
     assert (facts.low, facts.high, facts.lower_is_better) == (0.0, 2.0, True)
 
 
+def test_a_name_in_results_imports_nothing(place: Path) -> None:
+    (place / "ownlab" / "trap.py").write_text("raise SystemExit('imported')")
+    assert metric("ownlab.trap") is None
+    assert metric("numpy.linalg") is None
+
+
 def test_a_spec_that_names_data_by_their_checksum_departs_from_nothing() -> None:
     name = str(planned("fcl", "own.npz").on)
     write_paper("own.npz")
