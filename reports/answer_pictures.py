@@ -36,8 +36,10 @@ class Point:
     high: float
 
 
-def _points(table: TableResult, x: Callable[[CellResult], float | None]) -> list[Point]:
-    """The cells of the metric that decides the table, where `x` has a value."""
+def points(
+    table: TableResult, x: Callable[[CellResult], float | None] = printed_value
+) -> list[Point]:
+    """The measured cells of the metric that decides the table, where `x` has a value."""
     metric = table.answers[0].metric if table.answers else table.metric
     found = []
     for cell in table.cells:
@@ -48,14 +50,9 @@ def _points(table: TableResult, x: Callable[[CellResult], float | None]) -> list
     return found
 
 
-def points(table: TableResult) -> list[Point]:
-    """The cells that are printed and measured."""
-    return _points(table, printed_value)
-
-
 def marks(table: TableResult) -> list[Mark]:
     """What colours and shapes of a table's pictures stand for."""
-    names = dict.fromkeys(one.method for one in _points(table, lambda cell: 0.0))
+    names = dict.fromkeys(one.method for one in points(table, lambda cell: 0.0))
     return [Mark(colour(i), SHAPES[marker(i)], name) for i, name in enumerate(names)]
 
 
@@ -77,7 +74,7 @@ def by_exchange(report: Report, table: TableResult) -> bytes:
         run.key: sum(run.counts.get(f"{way}loaded_bytes", 0.0) for way in ("up", "down")) / 1e6
         for run in report.runs
     }
-    found = _points(table, lambda cell: exchanged.get(cell.run or "") or None)
+    found = points(table, lambda cell: exchanged.get(cell.run or "") or None)
 
     def draw() -> Figure:
         figure, axes = _figure(table, found, "MB that server and clients exchanged", False)
@@ -102,7 +99,7 @@ def by_column(table: TableResult) -> bytes:
     def place(cell: CellResult) -> float:
         return columns.index(cell.column) + 0.6 * (rows.index(cell.row) + 0.5) / len(rows) - 0.3
 
-    found = _points(table, place)
+    found = points(table, place)
 
     def draw() -> Figure:
         figure, axes = _figure(table, found, "", False)

@@ -14,8 +14,6 @@ Audited = Sequence[tuple[Paper, Sequence[Finding]]]
 Counts = Mapping[Status, int]
 """How many findings have each status."""
 
-MEANINGS: dict[Status, str] = {status: layout.FINDINGS[status] for status in STATUSES}
-
 
 def counts(findings: Sequence[Finding]) -> Counts:
     """How many findings have each status, all three named."""
@@ -59,12 +57,12 @@ def html(audited: Audited) -> str:
     """The report as one self-contained page; everything that comes from a spec is escaped."""
     names = (by_status, counts, headline, in_words, kind_counts)
     functions = {one.__name__: one for one in names}
-    return page("audit.html").render(audited=audited, meanings=MEANINGS, **functions)
+    return page("audit.html").render(audited=audited, meanings=layout.FINDINGS, **functions)
 
 
 def markdown(audited: Audited) -> str:
     """The report as Markdown that renders on a code host."""
-    meanings = [f"- **{word}**: {meaning}" for word, meaning in MEANINGS.items()]
+    meanings = [f"- **{word}**: {meaning}" for word, meaning in layout.FINDINGS.items()]
     blocks = [
         "# What the printed numbers say of each other",
         "Nothing was trained. Every printed number stands for all values that round to it.",
@@ -102,7 +100,7 @@ def _finding(one: Finding) -> str:
 
 
 def _counts(what: str, rows: Sequence[tuple[str, Counts]]) -> str:
-    return table([what, *MEANINGS], [[name, *map(str, one.values())] for name, one in rows])
+    return table([what, *layout.FINDINGS], [[name, *map(str, one.values())] for name, one in rows])
 
 
 FILES = {"audit.html": html, "audit.md": markdown}

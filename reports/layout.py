@@ -193,17 +193,11 @@ def differences(values: Iterable[float]) -> str:
     return "".join(f"{number(value, 2, sign=True)} " for value in values)
 
 
-def p_value(p: float | None) -> str:
-    """A p-value with three decimals, or its bound."""
-    if p is None:
-        return "—"
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
-
-
 def p_equals(p: float | None) -> str:
-    """'= 0.012' or '< 0.001', to stand behind the letter p."""
-    shown = p_value(p)
-    return shown if shown.startswith("<") else f"= {shown}"
+    """'= 0.012' or '< 0.001', to stand behind the letter p; '= —' where there is none."""
+    if p is None:
+        return "= —"
+    return "< 0.001" if p < 0.001 else f"= {p:.3f}"
 
 
 def published(cell: CellResult) -> str:

@@ -1,12 +1,15 @@
 """HTML pages from templates: escaped, complete, and with nothing to fetch."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
+from ..benchmark.judging.baseline import Recorded
+from ..benchmark.judging.comparison import ABSENT, Movement
 from ..benchmark.printable import printable
+from . import layout
 
 
 def page(
@@ -32,14 +35,11 @@ def page(
     return environment.get_template(template)
 
 
-def word(text: str) -> Markup:
-    """A verdict, the word on a claim or the status of a finding, as it looks everywhere."""
-    return badge(text, text)
-
-
-def badge(text: str, word: str) -> Markup:
-    """A word with its scope, as the word looks everywhere."""
-    return Markup('<span class="word {}">{}</span>').format(css_class(word), printable(text))
+def badge(text: str, word: str | None = None) -> Markup:
+    """A word as it looks everywhere, or a text that has it in the word's look."""
+    return Markup('<span class="word {}">{}</span>').format(
+        css_class(word or text), printable(text)
+    )
 
 
 def css_class(word: str) -> str:
@@ -50,3 +50,21 @@ def css_class(word: str) -> str:
 def _shown(value: object) -> object:
     """What a page shows of a value; `autoescape` then escapes it as HTML."""
     return value if isinstance(value, Markup) or value is None else printable(str(value))
+
+
+def side_by_side(
+    pairs: Mapping[str, tuple[Recorded, Recorded]], moved: Mapping[str, Sequence[Movement]]
+) -> str:
+    """Two reports of each paper and profile beside each other, with what moved between them."""
+
+    def of_table(movements: Sequence[Movement], table: str) -> list[Movement]:
+        return [one for one in movements if one.where.partition(": ")[0] == table]
+
+    filters: dict[str, Callable[..., object]] = {
+        "css": css_class,
+        "number": layout.number,
+        "of_table": of_table,
+        "word": badge,
+    }
+    filled = page("diff.html", filters, {"layout": layout, "absent": ABSENT})
+    return filled.render(pairs=pairs, moved=moved)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from ..benchmark.results import CellResult, TableResult
+from ..benchmark.spec.printed import Printed
 
 WIDTH, HEIGHT = 96, 12
 _EDGE = 5
@@ -31,10 +32,8 @@ Scales = Mapping[tuple[str | None, str | None], Scale]
 
 def printed_value(cell: CellResult) -> float | None:
     """The printed number, None where no number is printed."""
-    try:
-        return float(cell.published.replace("≈", "").replace(",", "").strip())
-    except ValueError:
-        return None
+    value = Printed.parse(cell.published).value
+    return None if value is None else float(value)
 
 
 def scales(table: TableResult) -> Scales:

@@ -14,7 +14,7 @@ from ...benchmark.printable import printable
 from ...benchmark.results import Report, RunSummary
 from ...benchmark.spec.fields import ADDRESS
 from .. import answer_pictures, evidence, figures, layout, overview, specification_curve, strips
-from ..pages import badge, css_class, page, word
+from ..pages import badge, css_class, page
 
 FILE = "report.html"
 
@@ -77,10 +77,10 @@ _FILTERS: dict[str, Callable[..., object]] = {
     "range": evidence.span,
     "marks": answer_pictures.marks,
     "badge": badge,
-    "word": word,
+    "word": badge,
 }
 _OF_LAYOUT = (
-    "by_seed", "cell_name", "differences", "findings_of", "has_more", "number", "p_equals",
-    "p_value", "places", "published", "span",
+    "by_seed", "cell_name", "differences", "findings_of", "has_more", "number", "places",
+    "published", "span",
 )  # fmt: skip
 _FILTERS |= {name: getattr(layout, name) for name in _OF_LAYOUT}

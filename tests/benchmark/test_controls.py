@@ -23,7 +23,8 @@ from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.store.store import Store
 from fedrepro.methods.metrics import headroom
 from fedrepro.methods.outcome import Curve
-from fedrepro.reports import side_by_side, terminal
+from fedrepro.reports import terminal
+from fedrepro.reports.pages import side_by_side
 from fedrepro.reports.writers import html, json, junit, latex, markdown
 from tests.benchmark.small_papers import write_made_up
 from tools.found import trials_of
@@ -372,7 +373,7 @@ def test_two_reports_are_compared_on_one_page_with_their_controls(root: Path) ->
         baseline.recorded(judged(root, AS_PRINTED | controls)) for controls in (SEEN, NOT_SEEN)
     )
     moved = {"made-up": comparison.compare(before, after)}
-    page = side_by_side.render({"made-up": (before, after)}, moved)
+    page = side_by_side({"made-up": (before, after)}, moved)
     assert '<th scope="row">even-beats-uneven</th>' in page
 
 

@@ -50,7 +50,7 @@ def test_numbers_carry_a_true_minus_sign() -> None:
     assert layout.number(-0.0001, 2, sign=True) == "0.00"
     assert layout.number(1.2, 1, sign=True) == "+1.2"
     assert layout.number(None) == "—"
-    assert layout.p_value(0.0002) == "< 0.001"
+    assert layout.p_equals(0.0002) == "< 0.001"
 
 
 @pytest.mark.parametrize("places", range(5))

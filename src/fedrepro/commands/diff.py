@@ -68,9 +68,9 @@ def execute(given: argparse.Namespace) -> int:
         if one.what != "value" or one.regression
     ]
     if given.html is not None:
-        from fedrepro.reports import side_by_side
+        from fedrepro.reports.pages import side_by_side
 
-        write_whole(given.html, side_by_side.render(pairs, moved).encode("utf-8", "replace"))
+        write_whole(given.html, side_by_side(pairs, moved).encode("utf-8", "replace"))
     trained = sum(len(a.trained.keys() & b.trained.keys()) for a, b in pairs.values())
     if given.json:
         print_json([asdict(one) for one in found])
