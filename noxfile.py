@@ -1,8 +1,6 @@
-"""Sessions: `tests`, `slow`, `cluster`, `data`, `oracles`, `lint`, `dev`, `docs`, `bench`;
-`reproduce-<paper>` for each paper, `report`, `audit`, `regress`, `published`; `lock`, `licences`,
-`advisories`, `sbom`.
+"""Sessions of nox; `nox -l` lists them.
 
-Sessions install the versions in `constraints.txt`, with which the suite was tried, and hold most of
+They install the versions in `constraints.txt`, with which the suite was tried, and hold most of
 them to the hashes in `hashes.txt`; pyproject.toml holds the ranges that fedrepro accepts. The
 virtualenv backend, because uv ignores pip's configuration.
 """

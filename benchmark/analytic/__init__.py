@@ -3,6 +3,244 @@
 A formula is a function of the name that a spec gives as `formula`, from a cell to an `Analytic`.
 """
 
-from .base import Analytic, judge_analytic, recompute, recomputed
+from __future__ import annotations
 
-__all__ = ["Analytic", "judge_analytic", "recompute", "recomputed"]
+import importlib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Context, Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from ...methods.registry import UnknownNameError
+from ..errors import FedreproError, SpecError
+from ..results import Verdict
+from ..spec import settings
+from ..spec.model import Cell
+
+if TYPE_CHECKING:
+    from ...methods.encoders.base import Encoder
+
+_PACKAGE = "fedrepro.benchmark.analytic"
+_MODULES = {
+    "communication": "communication",
+    **dict.fromkeys(("flops", "parameters"), "networks"),
+    **dict.fromkeys(
+        ("client-flops", "client-memory", "communication-bits", "module-layer",
+         "representation-bits", "representation-size", "round-bits"),
+        "mfcl",
+    ),
+}  # fmt: skip
+"""By name of a formula the module that has a function of that name; loaded when it is asked for."""
+_UNITS = {"": 0, "k": 3, "K": 3, "M": 6, "G": 9, "T": 12}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A formula as the passage `source` reads, and the arithmetic that leads to its value."""
+
+    name: str
+    value: int | Fraction
+    arithmetic: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A candidate held against the print: its value in the cell's unit, and whether that fits."""
+
+    name: str
+    value: Decimal
+    fits: bool
+
+
+@dataclass(frozen=True)
+class Analytic:
+    """A recomputed cell.
+
+    value: exact, in the cell's unit; text: where the cell holds symbols. readings: how the paper
+    can be read, the first as it states (`value`). searched: among how many these were found, if
+    more. ours: what the formula rests on that is not the paper's: it may fit the print, but not
+    convict it.
+    """
+
+    value: Decimal | None = None
+    text: str | None = None
+    working: tuple[str, ...] = ()
+    readings: tuple[Reading, ...] = ()
+    searched: int = 0
+    ours: str | None = None
+
+
+def recompute(cell: Cell) -> Analytic:
+    """The cell's value from its formula.
+
+    Raises `SpecError` if the cell names no formula or an experiment that its formula cannot use,
+    `UnknownNameError` if nothing implements a name in it.
+    """
+    if cell.formula is None:
+        raise SpecError(f"{cell.paper}, table {cell.table}, {cell.label}: no formula is given")
+    if cell.formula not in _MODULES:
+        raise UnknownNameError("formula", cell.formula, sorted(_MODULES))
+    module = importlib.import_module(f"{_PACKAGE}.{_MODULES[cell.formula]}")
+    formula: Callable[[Cell], Analytic] = getattr(module, cell.formula.replace("-", "_"))
+    return formula(cell)
+
+
+def setting(cell: Cell, path: str) -> Any:
+    """A setting of the cell's experiment; raises `SpecError` if it is not given."""
+    value = settings.get(cell.experiment, path)
+    if value is None:
+        raise SpecError(
+            f"{cell.paper}, table {cell.table}, {cell.label}: formula '{cell.formula}' needs {path}"
+        )
+    return value
+
+
+def encoder_of(cell: Cell) -> Encoder:
+    """The encoder of the cell's experiment; raises `SpecError` for a missing or wrong option."""
+    name = setting(cell, "encoder.name")
+    return settings.build("encoder", name, cell.experiment["encoder"])  # type: ignore[no-any-return]
+
+
+def recomputed(cell: Cell) -> float | None:
+    """The number that a counted cell's formula gives, in its unit; None where it gives none."""
+    if cell.kind != "analytic" or cell.formula is None or cell.skip is not None:
+        return None
+    try:
+        found = recompute(cell).value
+    except (LookupError, FedreproError, ValueError):
+        return None
+    return None if found is None else float(found)
+
+
+def judge_analytic(cell: Cell, counted: float | None = None) -> Verdict:
+    """`EXACT` if the recomputed value prints like the cell, else `MISPRINT?`; with the working.
+
+    A mismatch of what rests on something of ours is `INCONCLUSIVE`. Of several readings, `EXACT`
+    takes the first that fits and names it. A cell without a formula, without print, or whose
+    methods do not exist yet is `NOT RUN`, one that cannot be recomputed as specified an `ERROR`.
+
+    counted: what a method's own rounds cost, in the cell's unit; said and not judged, since printed
+    costs follow the paper's equations, or another paper's setting.
+    """
+    if cell.formula is None:
+        return Verdict("NOT RUN", "no formula recomputes this cell")
+    if cell.printed.is_blank:
+        return Verdict("NOT RUN", "nothing is printed here")
+    try:
+        found = recompute(cell)
+    except LookupError as error:
+        return _with_count(Verdict("NOT RUN", str(error)), cell, counted)
+    except (FedreproError, ValueError) as error:
+        return Verdict("ERROR", str(error))
+    if found.value is not None and cell.printed.value is not None:
+        return _with_count(_judge_number(cell, found), cell, counted)
+    if found.text is None:
+        return Verdict("ERROR", f"the formula gives a number, the print is '{cell.printed.text}'")
+    if same_product(found.text, cell.printed.text):
+        return Verdict("EXACT", f"recomputed as {found.text}", working=found.working)
+    reason = f"recomputed as {found.text}, printed {cell.printed.text}"
+    return _mismatch(reason, found, found.working)
+
+
+def _mismatch(
+    reason: str, found: Analytic, working: tuple[str, ...], difference: float | None = None
+) -> Verdict:
+    if found.ours is None:
+        return Verdict("MISPRINT?", reason, difference, working=working)
+    reason += f"; that rests on {found.ours}, which convicts no print"
+    return Verdict("INCONCLUSIVE", reason, difference, working=working)
+
+
+def _with_count(verdict: Verdict, cell: Cell, counted: float | None) -> Verdict:
+    if counted is None or cell.printed.value is None:
+        return verdict
+    ours = _like(Decimal(counted), cell.printed.value)
+    line = f"counted while the method's own rounds are made: {ours}"
+    return replace(verdict, reason=f"{verdict.reason}; {line}", working=(*verdict.working, line))
+
+
+def _judge_number(cell: Cell, found: Analytic) -> Verdict:
+    assert cell.printed.value is not None
+    assert found.value is not None
+    low, high = cell.printed.bounds
+    working = (*found.working, f"printed {cell.printed.text} stands for {low:f} to {high:f}")
+    difference = float(found.value - cell.printed.value)
+    shown = _shown(found.value)
+    if low <= found.value <= high:
+        reason = f"recomputed as {shown}, which prints as {cell.printed.text}"
+        return Verdict("EXACT", reason, difference, working=working)
+    rounded, count = _rounded(found.value, cell.printed.value), f"{len(found.readings)} readings"
+    reading = next((one for one in found.readings if one.fits), None)
+    if reading is not None:
+        reason = (
+            f"under the reading '{reading.name}' (of {count}) recomputed as "
+            f"{_shown(reading.value)}, which prints as {cell.printed.text}; as first stated it is "
+            f"{shown}, which prints as {rounded}"
+        )
+        difference = float(reading.value - cell.printed.value)
+        return Verdict("EXACT", reason, difference, working=working)
+    reason = f"recomputed as {shown}, which prints as {rounded}, not {cell.printed.text}"
+    if len(found.readings) > 1:
+        reason += f"; none of {count} fits"
+    return _mismatch(reason, found, working, difference)
+
+
+def from_candidates(
+    cell: Cell, candidates: Sequence[Candidate], searched: int = 0, ours: str | None = None
+) -> Analytic:
+    """All candidates held against the print, a line for each; the first is the stated one."""
+    low, high = cell.printed.bounds if cell.printed.value is not None else (1, 0)
+    readings, lines = [], []
+    for one in candidates:
+        value = in_unit(one.value, cell.unit)
+        fits = low <= value <= high
+        readings.append(Reading(one.name, value, fits))
+        name = f"{one.name}: " if one.name else ""
+        lines.append(
+            f"{'fits' if fits else 'does not fit'}: {name}{one.arithmetic} = "
+            f"{_like(value, cell.printed.value)} [{one.source}]"
+        )
+    return Analytic(readings[0].value, None, tuple(lines), tuple(readings), searched, ours)
+
+
+def _like(value: Decimal, printed: Decimal | None) -> str:
+    """With two decimals behind the print's power of ten: 21.44e8 beside 21e8."""
+    power = 0 if printed is None else int(printed.as_tuple().exponent)
+    if power <= 0 or value == 0:
+        return _shown(value)
+    power = min(power, value.adjusted())
+    return f"{value.scaleb(-power):,.2f}e{power}"
+
+
+_WIDE = Context(prec=200)
+"""A count of dozens of digits beside a print of dozens of decimals."""
+
+
+def _rounded(value: Decimal, printed: Decimal) -> str:
+    """As the paper would print it: with as many digits where it prints powers of ten."""
+    if int(printed.as_tuple().exponent) <= 0:
+        return str(value.quantize(printed, context=_WIDE))
+    power = value.adjusted() + 1 - len(printed.as_tuple().digits)
+    return f"{value.scaleb(-power):.0f}e{power}"
+
+
+def _shown(value: Decimal) -> str:
+    return f"{Context(prec=15).plus(value).normalize():f}"
+
+
+def in_unit(value: int | Fraction, unit: str | None) -> Decimal:
+    """A count in a power of a thousand: 82,280,128 in "M" is 82.280128. `SpecError` for others."""
+    prefix = (unit or "").strip()
+    if prefix not in _UNITS:
+        raise SpecError(f"unit '{unit}' is unknown for a count; use one of '', k, M, G, T")
+    return Decimal(value.numerator).scaleb(-_UNITS[prefix]) / value.denominator
+
+
+def same_product(one: str, other: str) -> bool:
+    """Whether two products have the same factors, in whatever order: '2ST' is '2TS'."""
+    plain = (re.sub(r"[\s·×*$]", "", product) for product in (one, other))
+    left, right = (sorted(re.findall(r"\([^)]*\)|\d+(?:\.\d+)?|.", text)) for text in plain)
+    return left == right

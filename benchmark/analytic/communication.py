@@ -20,7 +20,7 @@ from ...methods.nn.classifier import Classifier, dense_head
 from ...methods.seeds import Seeds
 from ..spec import settings
 from ..spec.model import Cell
-from .base import Analytic, in_unit, setting
+from . import Analytic, in_unit, setting
 
 _POOLS, _ROUNDS = (1, 2, 3, 5), (1, 2, 3)
 _CLIENTS, _IMAGES = 3, 4

@@ -4,9 +4,8 @@ Costs depend on what a client trains: a whole network (FedSimCLR), two of them (
 5.7), or a client module with its decoder (MFCL). Which module that is, the paper says twice and
 differently: Tables 9 and 10 show the first layers of a VGG and a pooling, Section 5.1 takes the
 first layers of the network itself. The size of a representation is that before the pooling.
-Formulas raise `SpecError` for a setting that the experiment lacks, and `LookupError` for a method
-whose costs the paper takes over without an equation (Section 5.2).
-Evidence: `tests/benchmark/test_analytic_mfcl.py`.
+Formulas raise `SpecError` for a missing setting, and `LookupError` for a method whose costs the
+paper takes over without an equation (Section 5.2).
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,7 +23,7 @@ from ...methods.nn.mfcl_modules import (
 )
 from ..errors import SpecError
 from ..spec.model import Cell
-from .base import Analytic, Candidate, encoder_of, from_candidates, setting
+from . import Analytic, Candidate, encoder_of, from_candidates, setting
 from .networks import Measured, first_layers, measure, measure_layers
 
 _NETWORKS = {"mfcl": 0, "fedema": 2, "fedsimclr": 1}

@@ -1,8 +1,4 @@
-"""Weights, multiply-adds and feature maps of networks, from shapes alone.
-
-Formulas raise `SpecError` if the experiment lacks a setting. Evidence:
-`tests/benchmark/test_analytic.py`.
-"""
+"""Weights, multiply-adds and feature maps of networks, from shapes; `SpecError` if one lacks."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -18,7 +14,7 @@ from ...methods.encoders.resnet import Residual
 from ...methods.nn.layers import Conv2d, Layer, MaxPool2d, Sequential
 from ...methods.nn.mfcl_modules import Convolution, Pooling
 from ..spec.model import Cell
-from .base import Analytic, encoder_of, in_unit, setting
+from . import Analytic, encoder_of, in_unit, setting
 
 
 def parameters(cell: Cell) -> Analytic:

@@ -70,22 +70,20 @@ class DataAvailability:
         return None
 
     def _look(self, wanted: Wanted, download: bool = False) -> str | DataError:
-        found = self._found.get(wanted)
-        if found is None or (download and isinstance(found, DataError)):
-            found = self._found[wanted] = self._load(wanted, download)
-        return found
-
-    def _load(self, wanted: Wanted, download: bool) -> str | DataError:
-        name, part, images = wanted
+        found, (name, part, images) = self._found.get(wanted), wanted
+        if found is not None and not (download and isinstance(found, DataError)):
+            return found
         try:
             loaded = data.load(name, part, data_dir=self.data_dir, images=images, download=download)
-            return loaded.checksum
+            found = loaded.checksum
         except (DataError, LookupError) as error:
-            return DataError(str(error))
+            found = DataError(str(error))
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
-            return DataError(f"{name}/{part} could not be read: memory ran out")
+            found = DataError(f"{name}/{part} could not be read: memory ran out")
+        self._found[wanted] = found
+        return found
 
 
 def portions_of(config: RunConfig) -> Iterator[Wanted]:

@@ -3,11 +3,10 @@
 A terminal gets a bar. Anything else (a file, a log, a pipe) gets one clean line now and then.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
@@ -113,7 +112,7 @@ class Display:
         left = self.seconds_left() if self._finished < len(self._seconds) else None
         return " · ".join(words + ([] if left is None else [f"about {duration(left)} left"]))
 
-    def __enter__(self) -> Display:
+    def __enter__(self) -> Self:
         self._bar.start()
         return self
 

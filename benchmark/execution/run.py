@@ -4,8 +4,6 @@
 an executor trains them, and `_Training` stores each result as it comes.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections import Counter
@@ -13,7 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 import torch
 
@@ -63,7 +61,7 @@ class Execution:
         """Number of trials."""
         return len(self.errors)
 
-    def add(self, other: Execution) -> None:
+    def add(self, other: Self) -> None:
         """Counts what another step came to."""
         self.trained += other.trained
         self.reused += other.reused

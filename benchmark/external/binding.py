@@ -34,9 +34,9 @@ class Given:
         return tuple(sorted({seed for trials in self.values.values() for seed in trials}))
 
 
-def external_plan(paper: Paper, tables: Sequence[str], trials: int = 1) -> Plan:
+def external_plan(paper: Paper, tables: Sequence[str]) -> Plan:
     """Cells of some tables under the published protocol, nothing to run; raises `SpecError`."""
-    as_published = replace(paper, profiles={PROFILE: Profile(trials, name=PROFILE)})
+    as_published = replace(paper, profiles={PROFILE: Profile(1, name=PROFILE)})
     return replace(make_plan(as_published, PROFILE, tables=tables), runs=(), drawings=())
 
 

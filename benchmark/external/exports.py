@@ -73,7 +73,6 @@ def read_map(file: Path, paper: Paper) -> list[Row]:
 
     Files are relative to the map's folder. Raises `FedreproError` for what cannot be read or found.
     """
-    read_text(file)  # says in one line what is wrong with it
     report = toml_file.read(file)
     data = toml_file.parse(report)
     if data is None:

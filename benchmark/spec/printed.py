@@ -4,13 +4,11 @@ Numbers stay text until a comparison needs them, and every comparison carries th
 41.20 stands for [41.195, 41.205].
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Literal, Self, get_args
 
 _UNSIGNED = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d{1,4})?"
 _VALUE = re.compile(
@@ -40,7 +38,7 @@ class Printed:
     high: Decimal | None = None
 
     @classmethod
-    def parse(cls, text: str) -> Printed:
+    def parse(cls, text: str) -> Self:
         """Reads '41.20', '2,378,304', '42.73 ± 0.69', '≈ 23', '—' or words."""
         stripped = text.strip()
         match = _VALUE.fullmatch(stripped)

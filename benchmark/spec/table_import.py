@@ -1,9 +1,8 @@
 """A printed table, as LaTeX, Markdown, HTML or CSV, as the draft of a spec.
 
-Rows and columns are read by pandoc (CSV by Python), cells by `table_cells`. Nothing is left out in
-silence: what was taken for what, and what was not understood, is told by line. What a draft cannot
-know is left to its author and said in it: the margin with its reason, and the experiment of rows
-whose label names no method (they are skipped with that reason).
+Rows and columns are read by pandoc (CSV by Python), cells by `table_cells`. What was taken for
+what, and what was not understood, is told by line. What a draft cannot know is left to its author
+and said in it: the margin, and the experiment of rows whose label names no method.
 """
 
 import csv

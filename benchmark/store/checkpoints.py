@@ -1,7 +1,5 @@
 """Trials in training, as a store keeps them until their record is written.
 
-    checkpoints/<run key>-seed<k>.checkpoint    where the trial goes on
-
 A checkpoint is an npz file of numbers and of JSON: what it is of, and the state as plain data
 (`methods.checkpoint_tree`). Nothing in it is executed, no class is looked up but the dataclasses of
 this package and of the method. One that is damaged, or that another run, seed, source, device,

@@ -1,18 +1,17 @@
 """Fingerprints of the code behind a run: an edited helper makes results stale, a comment does not.
 
-The files are found by following import statements (anywhere in a file, so lazy imports count)
-from the modules that the run names: method or objective, encoder, partition, data set, and the
-harness's own `benchmark.training.training` and `benchmark.training.stages.<stage>`, which bring the
-engine and the metrics. Only `methods` and `benchmark` are followed, and of another project the
-packages of the modules that the run names. What only plans, judges or
-shows results is reached from none of these modules, so editing it keeps results fresh.
+Files are found by following import statements (anywhere in a file, so lazy imports count) from the
+modules that the run names and the harness's own `benchmark.training.training` and
+`benchmark.training.stages.<stage>`. Only `methods` and `benchmark` are followed, and of another
+project the packages of the modules that the run names. What only plans, judges or shows results is
+reached from none of these.
 
 Files that a module of another project reads count where it declares them, by a name from its own
-folder: `reads = ["weights.json"]`. Environment variables, other files and modules that are imported
-by a computed name are not followed; `unfollowed` finds what looks like them.
+folder: `reads = ["weights.json"]`. What else it may depend on is not followed; `unfollowed` finds
+what looks like it.
 
-What is hashed is the parsed code without docstrings. Comments, layout and the version of Python
-that parsed it do not matter; a constant, an operator or a default does.
+What is hashed is the parsed code without docstrings, comments and layout, the same in every version
+of Python.
 """
 
 import ast

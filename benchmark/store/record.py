@@ -1,7 +1,5 @@
 """A finished trial as stored: one immutable JSON record, its arrays in files of their own."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -50,7 +48,7 @@ class TrialRecord:
         return sealed(self.as_dict())
 
     @classmethod
-    def from_file(cls, content: bytes, run: str, name: str) -> TrialRecord:
+    def from_file(cls, content: bytes, run: str, name: str) -> "TrialRecord":
         """The record of a run in a file without its ending, however its JSON is laid out.
 
         Raises `StoreError` for a record of a newer version, and one of `NOT_A_RECORD` for what was

@@ -1,9 +1,8 @@
 """Makes the gallery of reports: one of each paper, the audit, and one multiverse.
 
 `python docs/site/gallery.py OUT [STORE ...]` writes OUT/gallery.md and OUT/gallery/*. A paper that
-a store holds under the reduced profile is judged from there, and nothing is trained; of trials that
-earlier code made, the page and the report say so. Any other paper is trained under the smoke
-profile, for seconds, and the page says so beside it.
+a store holds under the reduced profile is judged from there, trials of earlier code included. Any
+other is trained under the smoke profile, for seconds. The page says which.
 """
 
 import sys

@@ -1,9 +1,8 @@
 """The report as JUnit XML, which CI systems show: one test case a cell, a table and a claim.
 
 A failure is what makes the exit code 1 (`fails` of cells and tables); a cell without a trial and a
-trial that failed are errors. All else that has not passed is skipped with its reason, claims too:
-they inform, and the word of their table decides. Texts are `printable`, since XML 1.0 cannot hold
-others; `ElementTree` escapes the rest.
+trial that failed are errors. All else that has not passed is skipped with its reason, claims too.
+Texts are `printable`, since XML 1.0 cannot hold others; `ElementTree` escapes the rest.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

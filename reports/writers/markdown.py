@@ -43,15 +43,10 @@ def _overview(boards: Sequence[Scoreboard]) -> list[str]:
     table = md.table(["paper", "profile", "tables", "claims", "cells", "audit"], rows)
     return [
         "# fedrepro",
-        _answers(boards),
+        "\n".join(f"- **{md.escape(one.report.first.sentence)}**" for one in boards),
         md.escape(overview.caution(boards)),
         table,
     ]
-
-
-def _answers(boards: Sequence[Scoreboard]) -> str:
-    """One sentence a paper."""
-    return "\n".join(f"- **{md.escape(board.report.first.sentence)}**" for board in boards)
 
 
 def _counted(board: Scoreboard, what: Literal["verdicts", "claims", "tables", "findings"]) -> str:

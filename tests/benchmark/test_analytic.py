@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from fedrepro.benchmark.analytic import judge_analytic, recompute
-from fedrepro.benchmark.analytic.base import in_unit, same_product
+from fedrepro.benchmark.analytic import in_unit, judge_analytic, recompute, same_product
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec.model import Cell
 from fedrepro.methods.registry import UnknownNameError

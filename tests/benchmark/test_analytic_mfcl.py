@@ -10,8 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from fedrepro.benchmark.analytic import judge_analytic, recompute
-from fedrepro.benchmark.analytic.base import Candidate, _judge_number, from_candidates
+from fedrepro.benchmark.analytic import (
+    Candidate,
+    _judge_number,
+    from_candidates,
+    judge_analytic,
+    recompute,
+)
 from fedrepro.benchmark.analytic.networks import first_layers, measure, measure_layers
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import Cell

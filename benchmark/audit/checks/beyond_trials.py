@@ -1,9 +1,9 @@
 """Does a single number of one table lie beyond every trial that another table prints of it?
 
-A single run of the same experiment is one more draw, so that it exceeds all n printed trials with
-probability 1 / (n + 1), and so it falls below them. Where it happens to several methods of a table
-in one direction, other runs or another set-up are likelier than chance; since the paper need not
-say which, the finding is `undecidable`. Methods are taken as independent for the probability.
+A single run is one more draw: it exceeds all n printed trials with probability 1 / (n + 1), and so
+it falls below them, methods taken as independent. Where several methods of a table lie beyond in
+one direction, other runs or another set-up are likelier than chance; the paper need not say which,
+so the finding is `undecidable`.
 """
 
 from collections.abc import Iterator, Sequence

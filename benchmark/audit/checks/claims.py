@@ -1,9 +1,9 @@
 """Do the printed tables support what the text says about them?
 
 Two kinds: `stated-number` for arithmetic of the text ('= 5.90'), `claim` for every other
-comparison. A sentence with several readings is inconsistent only if no reading is left open. Words
-such as 'about' (`~`, `vague`) have no sharp bound in the paper, only in the spec: where the table
-contradicts the spec's bound, the finding is undecidable.
+comparison. A sentence with several readings is inconsistent only if none is left open. Beyond the
+spec's bound for words such as 'about' (`~`, `vague`), which have none in the paper, it is
+undecidable.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,11 +1,9 @@
 """Do analytic cells print what their formula gives?
 
-Formulas rest on the spec's reading of the architecture and of what is counted. Where a cell prints
-otherwise, another reading may still give it, so the finding is `undecidable`, and the working shows
-the reading that was taken; a fit under a reading chosen afterwards is `undecidable` too. A formula
-means one thing throughout a paper: a fit under some reading counts only if that reading fits more
-than half of the quantities that it can be tried on (fewer misses than fits may be misprints). If it
-fits just half of them, either it or the other half is wrong; then the fit counts unless so many
+Formulas rest on the spec's reading, so a cell that prints otherwise, or fits under a reading chosen
+afterwards, is `undecidable`, and the working shows the reading. A formula means one thing
+throughout a paper: a fit under some reading counts only if that reading fits more than half of the
+quantities that it can be tried on. If it fits just half of them, the fit counts unless so many
 readings were tried that one was likely to fit by chance. Cells that print symbols are left to the
 report.
 """
@@ -14,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from math import log10
 
-from ...analytic.base import Analytic, judge_analytic, recompute
+from ...analytic import Analytic, judge_analytic, recompute
 from ...claims.nodes import CellKey, key_of
 from ...errors import FedreproError
 from ...spec.model import Cell, Paper

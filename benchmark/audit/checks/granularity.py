@@ -1,12 +1,10 @@
 """Do accuracies lie on the grid that their number of test images allows? (GRIM)
 
 An accuracy pooled over n test images is k / n; so is the mean over clients with equally many test
-images each, n being their sum. Averaged over r runs it is k / (r n). Where that grid is coarser
-than the printed digits, most numbers cannot be an accuracy, and a misprint shows. Where the paper
-does not give the number of images, the least number that explains a table's values may still tell
-that one of them does not belong.
-
-Brown and Heathers, The GRIM test (2017).
+images each, n being their sum. Averaged over r runs it is k / (r n). Where that is coarser than the
+printed digits, a misprint shows. Where the number of images is not given, the least one that
+explains a table's values may still tell that one of them does not belong (Brown and Heathers, The
+GRIM test, 2017).
 """
 
 import math

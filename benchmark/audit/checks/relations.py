@@ -1,8 +1,7 @@
 """Do printed quantities obey the formulas that tie them together, row by row?
 
-The formulas stand in the specs (`[[relations]]`): bits are the size of a model x 32 x rounds, a
-total is the sum of its parts. Equal within the rounding of all printed numbers. A relation that is
-read from `vague` words is at most undecidable.
+The formulas stand in the specs (`[[relations]]`), and hold within the rounding of all printed
+numbers. One that is read from `vague` words is at most undecidable.
 """
 
 from collections.abc import Iterator, Sequence

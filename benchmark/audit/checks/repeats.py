@@ -1,9 +1,9 @@
 """Do rows of different experiments print the same value in every cell?
 
-Nothing forbids it, so the finding is `undecidable`: either one row is the other under another name,
-or digits were copied, or it is chance. For the chance, values measured under the same conditions
-are taken as independent and evenly spread over their range; as many other rows as could have been
-met are allowed for. Rows whose agreement is likelier than `LIKELY` by chance are passed over.
+One row may be the other under another name, or copied, or alike by chance, so the finding is
+`undecidable`. For the chance, values measured under the same conditions are taken as independent
+and evenly spread over their range; as many other rows as could have been met are allowed for, and
+what is likelier than `LIKELY` is passed over.
 """
 
 from collections import defaultdict

@@ -1,18 +1,15 @@
 """Are differences that a text calls significant, comparable or stable so by the printed spreads?
 
-Recomputed by Welch's test from mean, SD and number of runs, two-sided at 5 %, for every value that
-prints so and each kind of SD that the paper may print. For a sum of means with weights w, t is
-sum(w m) / SE with SE^2 = sum(w^2 s^2 / n), its degrees of freedom are between the least n - 1 and
-the sum of all n - 1 (Welch 1947, Satterthwaite 1946). s^2 = SD^2 n / (n - ddof') where ddof' is 1
-for a printed population SD (ddof 0), else the printed one is s already. Means of different rows are
-taken as independent.
+Recomputed by Welch's test, two-sided at 5 %, for every value that prints so and each kind of SD
+that the paper may print. For a sum of means with weights w, t is sum(w m) / SE with SE^2 = sum(w^2
+s^2 / n), its degrees of freedom are between the least n - 1 and the sum of all n - 1 (Welch 1947,
+Satterthwaite 1946). s^2 = SD^2 n / (n - ddof') where ddof' is 1 for a printed population SD (ddof
+0), else the printed one is s already. Means of different rows are taken as independent.
 
 A number without a spread borrows mean and SD from the table that prints its experiment with them.
-`significant` has a meaning, so it is inconsistent where no comparison of its kind can have p below
-5 %, or `no significant difference` where every p is; other words have no test of their own, and are
-at most undecidable.
-
-The spec's bound for such a word (`- 2.0`) is left out: here the spread is the bound.
+Only `significant` has a test, and is inconsistent where no comparison of its kind can have p below
+5 %, or `no significant difference` where every p is. The spec's bound for such a word (`- 2.0`) is
+left out: here the spread is the bound.
 """
 
 import re

@@ -1,12 +1,10 @@
 """The file that describes a cluster: TOML, read strictly."""
 
-from __future__ import annotations
-
 import re
 import sys
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -51,7 +49,7 @@ class Cluster(BaseModel):
     options: dict[str, Any] = {}
 
     @model_validator(mode="after")
-    def _can_be_had(self) -> Cluster:
+    def _can_be_had(self) -> Self:
         if self.gpus_per_node > self.workers_per_node:
             raise ValueError("a worker uses one GPU at most: gpus_per_node > workers_per_node")
         if self.provider != "slurm" and self.nodes_per_block > 1:

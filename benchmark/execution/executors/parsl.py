@@ -2,9 +2,7 @@
 
 The driver alone writes the store. A worker is sent a config, a seed and the weights that the run
 starts from, and sends back what it made, with a digest that shows whether its code is the driver's.
-
-The trials of a lost worker or node are tried once more. A trial that takes longer than its limit
-ends itself, since Parsl cannot end one from outside.
+A trial that takes longer than its limit ends itself, since Parsl cannot end one from outside.
 
 No process imports from the folder that it is started in (`python -P`). Scripts, logs and keys may
 hold tokens of `worker_init`; they lie in a folder that only its owner can enter.
@@ -39,9 +37,7 @@ from ...errors import FedreproError
 from ..jobs import Dispatch, Failed, Job, Result
 from . import Executor, ExecutorOptions
 from ._cluster import Cluster, read_cluster
-from ._work import (
-    perform,
-)
+from ._work import perform
 
 _ENVIRONMENT = (
     "export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 "
@@ -117,14 +113,13 @@ class ParslExecutor(Executor):
 
     def _start(self) -> DataFlowKernel:
         asked = self.cluster
+        pool = f"{shlex.quote(asked.python)} -P -m {_MODULES}.process_worker_pool"
         workers = HighThroughputExecutor(
             label=_LABEL,
             provider=self._provider(),
             address=asked.address,
             # Parsl's own, by an interpreter instead of a script that has to be on the PATH.
-            launch_cmd=DEFAULT_LAUNCH_CMD.replace(
-                "process_worker_pool.py", _pool_command(asked), 1
-            ),
+            launch_cmd=DEFAULT_LAUNCH_CMD.replace("process_worker_pool.py", pool, 1),
             interchange_launch_cmd=[sys.executable, "-P", "-c", _INTERCHANGE, str(os.getpid())],
             max_workers_per_node=asked.workers_per_node,
             cores_per_worker=_NO_LIMIT,
@@ -217,7 +212,3 @@ class _NodeWatch:
                 f"no node came within {self._asked.start_s} s (start_s of the cluster file), and "
                 f"no batch job is waiting for its turn ({found}); {logs}"
             )
-
-
-def _pool_command(asked: Cluster) -> str:
-    return f"{shlex.quote(asked.python)} -P -m {_MODULES}.process_worker_pool"

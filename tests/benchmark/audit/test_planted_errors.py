@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from fedrepro.benchmark.analytic import base as analytic
-from fedrepro.benchmark.analytic.base import Analytic, Reading
+from fedrepro.benchmark import analytic
+from fedrepro.benchmark.analytic import Analytic, Reading
 from fedrepro.benchmark.audit.checks import (
     best_round,
     claims,
