@@ -193,7 +193,9 @@ def _keys_in(annotation: Any) -> dict[str, Any]:
 def _key(field: str, hint: Any) -> str | None:
     """The key of a field in a file; None if it has none there."""
     known = getattr(hint, "__metadata__", ())
-    if typing.get_origin(hint) is ClassVar or any(hasattr(one, "is_no_key") for one in known):
+    if ClassVar in (hint, typing.get_origin(hint)) or any(
+        hasattr(one, "is_no_key") for one in known
+    ):
         return None
     return next((one.alias for one in known if isinstance(one, FieldInfo) and one.alias), field)
 

@@ -1,22 +1,26 @@
-"""The file that describes a cluster: TOML, read strictly."""
+"""The file that describes a cluster: TOML, read as specs are."""
 
 import re
 import sys
-import tomllib
+from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field
 
-from ...errors import FedreproError
+from ...spec import toml_file
+from ...spec.fields import Count, InFile, Text, Truth
+from ...spec.problems import InvalidSpecError, validate
 
 _IN_A_SHELL = re.compile(r"[A-Za-z0-9/._+@%=:,-]+")
 """Parsl writes these paths into its scripts as they are: they must need no quotes."""
 
-AtLeastOne = Annotated[int, Field(ge=1)]
+AtLeastOne = Annotated[Count, Field(ge=1)]
 
 
-class Cluster(BaseModel):
+@dataclass(frozen=True)
+class Cluster(InFile):
     """What is asked of a cluster.
 
     provider: who starts the workers.
@@ -33,23 +37,20 @@ class Cluster(BaseModel):
     options: the provider's own, such as SLURM's partition, walltime and worker_init.
     """
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
     provider: Literal["local", "slurm", "kubernetes"]
     workers_per_node: AtLeastOne
-    gpus_per_node: Annotated[int, Field(ge=0)] = 0
+    gpus_per_node: Annotated[Count, Field(ge=0)] = 0
     nodes_per_block: AtLeastOne = 1
     max_blocks: AtLeastOne = 1
-    folder: str = "results/cluster"
-    address: Annotated[str, Field(pattern=r"^[A-Za-z0-9.:_-]+$")] | None = None
-    encrypted: bool = True
+    folder: Text = "results/cluster"
+    address: Annotated[Text, Field(pattern=r"^[A-Za-z0-9.:_-]+$")] | None = None
+    encrypted: Truth = True
     start_s: AtLeastOne = 600
-    heartbeat_s: Annotated[int, Field(ge=2)] = 120
-    python: Annotated[str, Field(pattern=r"^[^{}\x00-\x1f]+$")] = sys.executable
-    options: dict[str, Any] = {}
+    heartbeat_s: Annotated[Count, Field(ge=2)] = 120
+    python: Annotated[Text, Field(pattern=r"^[^{}\x00-\x1f]+$")] = sys.executable
+    options: dict[str, Any] = field(default_factory=dict)
 
-    @model_validator(mode="after")
-    def _can_be_had(self) -> Self:
+    def __post_init__(self) -> None:
         if self.gpus_per_node > self.workers_per_node:
             raise ValueError("a worker uses one GPU at most: gpus_per_node > workers_per_node")
         if self.provider != "slurm" and self.nodes_per_block > 1:
@@ -60,7 +61,6 @@ class Cluster(BaseModel):
                 f"folder {folder!r} is written into scripts of the batch "
                 "system without quotes; letters, digits and / . _ + @ % = : , - are allowed"
             )
-        return self
 
     @property
     def slots(self) -> int:
@@ -77,15 +77,12 @@ class Cluster(BaseModel):
 
 
 def read_cluster(path: Path) -> Cluster:
-    """The cluster that a file describes; raises `FedreproError` that names every mistake."""
-    try:
-        return Cluster.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise FedreproError(f"{path}: {error.strerror}") from error
-    except ValidationError as error:
-        mistakes = (
-            f"{'.'.join(map(str, one['loc'])) or 'file'}: {one['msg']}" for one in error.errors()
-        )
-        raise FedreproError(f"{path}: {'; '.join(mistakes)}") from error
-    except (ValueError, RecursionError) as error:
-        raise FedreproError(f"{path}: not valid TOML: {error}") from error
+    """The cluster that a file describes; raises `SpecError` that names every mistake."""
+    report = toml_file.read(path)
+    data = toml_file.parse(report)
+    if data is not None and isinstance(own := data.get("options"), dict):
+        data["options"] = {k: float(v) if isinstance(v, Decimal) else v for k, v in own.items()}
+    cluster = None if data is None else validate(Cluster, data, report)
+    if cluster is None:
+        raise InvalidSpecError(report.problems)
+    return cluster

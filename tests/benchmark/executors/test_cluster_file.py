@@ -33,10 +33,16 @@ def test_gpus_are_shared_evenly_by_the_workers_of_a_node(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('provider = "slrm"\nworkers_per_node = 1', "provider: Input should be 'local'"),
-        ('provider = "local"', "workers_per_node: Field required"),
-        ('provider = "local"\nworkers_per_node = 0', "workers_per_node: .* greater than or equal"),
-        ('provider = "local"\nworkers_per_node = 1\nworker = 2', "worker: Extra inputs"),
+        ('provider = "slrm"\nworkers_per_node = 1', "toml:1: provider: must be 'local'"),
+        ('provider = "local"', "'workers_per_node' is missing"),
+        (
+            'provider = "local"\nworkers_per_node = 0',
+            "toml:2: workers_per_node: must be at least 1",
+        ),
+        (
+            'provider = "local"\nworkers_per_node = 1\nworker = 2',
+            "toml:3: worker: unknown key .known: address,",
+        ),
         ('provider = "slurm"\nworkers_per_node = 1\ngpus_per_node = 2', "one GPU at most"),
         ('provider = "kubernetes"\nworkers_per_node = 1\nnodes_per_block = 2', "one node"),
         *(
@@ -46,10 +52,18 @@ def test_gpus_are_shared_evenly_by_the_workers_of_a_node(
         ('provider = "local"\nworkers_per_node = 1\naddress = "a;b"', "address: String should"),
         ('provider = "local"\nworkers_per_node = 1\npython = "{x}"', "python: String should"),
         ("provider =", "not valid TOML"),
-        ("a = " + "[" * 2000, "not valid TOML"),
+        ("a = " + "[" * 2000, "nested too deeply"),
     ],
 )
 def test_mistakes_are_named_in_one_line(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(FedreproError, match=said) as raised:
         read_cluster(written(tmp_path, text))
     assert "\n" not in str(raised.value)
+
+
+def test_options_are_the_providers_own_and_all_mistakes_are_named(tmp_path: Path) -> None:
+    text = 'provider = "local"\nworkers_per_node = 1\n[options]\nparallelism = 0.5\n'
+    assert read_cluster(written(tmp_path, text)).options == {"parallelism": 0.5}
+    with pytest.raises(FedreproError) as raised:
+        read_cluster(written(tmp_path, text.replace("1", "0").replace("local", "slrm")))
+    assert len(str(raised.value).splitlines()) == 2
