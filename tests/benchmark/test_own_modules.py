@@ -197,7 +197,10 @@ def test_a_program_is_no_method(package: Path, capsys: Said) -> None:
     assert "method 'numpy.f2py.__main__' cannot be used: " in capsys.readouterr().err
 
 
-def test_a_mistake_shows_its_file_and_line_wherever_it_is_told(package: Path, capsys: Said) -> None:
+def test_a_mistake_shows_its_file_and_line_wherever_it_is_told(
+    package: Path, capsys: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
     write_paper(NAME)
     (package / "shares.py").write_text(HELPER.replace("new[name]", "new[nome]"))
     forget()
@@ -213,6 +216,7 @@ def test_a_mistake_shows_its_file_and_line_wherever_it_is_told(package: Path, ca
     (file,) = re.findall(r"whole traceback: (errors/\S+) of the store", said.err)
     assert "in aggregate" in (Path("results/store") / file).read_text("utf-8")
     assert "Traceback" not in said.err
+    assert "\x1b[" not in said.err, "a bar would be drawn over a debugger's prompt"
     assert main([*run, "-v"]) == 2
     assert 'shares.py", line 3' in capsys.readouterr().err
 

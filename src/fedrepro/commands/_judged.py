@@ -61,6 +61,8 @@ def judged(
 
 def trained(plan: Plan, store: Store, given: argparse.Namespace) -> Mapping[str, str]:
     """Trains what the store lacks, or open claims need; by run key, why a run was not tried."""
+    from rich.console import Console
+
     from fedrepro.benchmark.execution.display import Display
     from fedrepro.benchmark.execution.run import execute
     from fedrepro.benchmark.execution.until_decided import train_until_decided
@@ -68,7 +70,9 @@ def trained(plan: Plan, store: Store, given: argparse.Namespace) -> Mapping[str,
 
     for sentence in unfollowed(plan.runs):
         complain(sentence)
-    progress = Display()
+    # In this very process a debugger may wait for words, over which no bar is drawn.
+    no_bar = Console(stderr=True, highlight=False, force_terminal=False)
+    progress = Display(no_bar) if given.jobs == 0 else Display()
     how = options.execution(given) | {
         "download": given.download, "progress": progress, "verbose": given.verbose
     }  # fmt: skip
