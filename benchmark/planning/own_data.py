@@ -18,7 +18,8 @@ def put_on(paper: Paper, profile: str, data: Content) -> Paper:
 
     Clients hold them, and encoders that were pre-trained on the clients' data set are on these:
     on the unlabelled images, or on the half of the training images that no client holds. No more
-    images are taken than the profile's set has, and no larger ones than it asks for.
+    images are taken than the profile's set has. They are brought to its size where that is smaller,
+    or the paper's own.
     """
     chosen = paper.profiles[profile]
     # What the profile changes for its own set holds for these, too.
@@ -40,19 +41,27 @@ def _changes(paper: Paper, profile: Profile, data: Content) -> Iterator[Override
     def asked(path: str) -> list[Any]:
         return [one.value for one in profile.overrides if one.path == path and one.value][-1:]
 
-    def fewer(path: str, here: int, part: str) -> Iterator[Override]:
+    def fewer(path: str, here: int, part: str, where: Any = None) -> Iterator[Override]:
         known = (images_in(one, part) for one in asked("clients.data"))
         if most := [*asked(path), *filter(None, known)]:
-            yield Override(path, f"{_WHY}, as many as the profile takes", min(here, *most))
+            why = f"{_WHY}, as many as the profile takes"
+            yield Override(path, why, min(here, *most), where=where)
 
     _, channels, height, width = data.parts["train"].images.shape
     trained, unlabeled = len(data.parts["train"].images), data.parts.get("unlabeled")
-    side = min([max(height, width), *asked("clients.image_size")])
+    side, why = max(height, width), f"{_WHY}, of {width}x{height} pixels"
     yield Override("clients.data", _WHY, data.name)
     yield Override("clients.channels", f"{_WHY}, with {channels} channels", channels)
-    yield Override("clients.image_size", f"{_WHY}, of {width}x{height} pixels", side)
-    methods = {get(cell.experiment, "pretraining.method") for cell in cells}
-    if methods - {None, NO_PRETRAINING}:
+    if most := asked("clients.image_size"):
+        yield Override("clients.image_size", why, min(side, *most))
+    else:  # the paper's own size, to which it brings smaller images, too
+        sizes = {get(cell.experiment, "clients.image_size") for cell in cells} - {None}
+        larger = {str(size): max(size, side) for size in sizes}
+        yield Override("clients.image_size", why, replace=larger)
+    none, experiments = (None, NO_PRETRAINING), [cell.experiment for cell in cells]
+    starts = [one for one in experiments if get(one, "pretraining.method") not in none]
+    pretrained = asked("pretraining.data") or [get(one, "pretraining.data") for one in starts]
+    if starts and not held.keys().isdisjoint(pretrained):
         yield Override("pretraining.data", _WHY, replace=held)
         part, images = "unlabeled", 0 if unlabeled is None else len(unlabeled.images)
         if unlabeled is None:
@@ -62,6 +71,6 @@ def _changes(paper: Paper, profile: Profile, data: Content) -> Iterator[Override
         unheld = {"train": part, "unlabeled": part}
         here, why = ("pretraining.data", data.name), "images that no client holds"
         yield Override("pretraining.part", why, replace=unheld, where=here)
-        yield from fewer("pretraining.images", images, "unlabeled")
+        yield from fewer("pretraining.images", images, "unlabeled", here)
     yield from fewer("clients.images", trained, "train")
     yield Override("evaluation.data", _WHY, replace=held)

@@ -126,8 +126,17 @@ def test_encoders_are_pre_trained_on_images_that_no_client_holds() -> None:
     pairs = {(run.data["part"], run.start.data["part"]) for run in started if run.start}
     assert ("train-a", "train-b") in pairs
     assert ("train", "train") not in pairs
-    other = {run.data["name"] for run in plan.runs if run.stage == "pretraining"}
-    assert other == {plan.on, "photo-patches"}
+    images = {run.data["name"]: run.data["images"] for run in plan.runs if run.start is None}
+    assert images == {plan.on: 300, "photo-patches": None}
+    other = planned("fcl", "own.npz", "paper").runs  # pre-trained on STL-10
+    assert {run.data["part"] for run in other if run.stage == "federated"} == {"train"}
+
+
+def test_images_are_made_smaller_by_a_reduced_profile_and_larger_by_the_paper_s_own() -> None:
+    small, whole = (planned("cpcfl", "own.npz", name).runs for name in ("reduced", "paper"))
+    assert {run.data["image_size"] for run in small if run.stage != "costs"} == {12}
+    assert {run.data["image_size"] for run in whole if run.stage != "costs"} == {96}
+    assert {run.data["image_size"] for run in planned("fcl", "own.npz").runs} == {8}
 
 
 def test_data_are_read_once_for_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
