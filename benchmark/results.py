@@ -4,8 +4,6 @@
 computes nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
@@ -15,7 +13,7 @@ from .claims.answer import ClaimWord as ClaimWord
 from .claims.answer import Comparison as Comparison
 from .claims.answer import ControlWord as ControlWord
 from .claims.printed import SupportWord as SupportWord
-from .judging.leads import Lead
+from .judging.answers import Lead
 from .judging.table_answer import TableAnswer
 from .judging.table_answer import TableWord as TableWord
 from .open_choices import ChoiceResult

@@ -14,8 +14,6 @@ A stated number (`A - B > 2`) is a bound. Closeness (`~`) takes two one-sided te
 every trial holds only in all of them. Counted and computed numbers need no interval.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -9,8 +9,6 @@ In a relation, `{row}` stands for a row's label and `{column}` for a column's: o
 of each row what its own cells must satisfy.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -20,9 +18,9 @@ from ..spec import limits
 from ..spec.fields import Label
 from ..spec.model import Claim, Paper, Relation, Table
 from ..spec.problems import nearest
-from .falsifiable import why_never_above, why_unbreakable
 from .grammar import Cells, Chain, Expression, Function, Number, Operation, Step, parse
 from .nodes import Aggregate, Arithmetic, Elementary, Leaf, Node, common_unit, unit_of
+from .printed import why_never_above, why_unbreakable
 
 
 def bind(claim: Claim, table: Table, paper: Paper) -> tuple[Elementary, ...]:

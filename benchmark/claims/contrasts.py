@@ -5,8 +5,6 @@ speak of one comparison; beside it stand the differences with the largest and sm
 trial. Equal trials are no evidence: they leave no interval.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -63,9 +63,13 @@ class Elementary:
     unit: str | None
 
     @property
+    def sides(self) -> tuple[Node, Node]:
+        return self.left, self.right
+
+    @property
     def leaves(self) -> list[Leaf]:
         """Its cells in order, repeats included."""
-        return [*leaves(self.left), *leaves(self.right)]
+        return [leaf for side in self.sides for leaf in leaves(side)]
 
     @property
     def text(self) -> str:

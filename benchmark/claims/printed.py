@@ -7,9 +7,9 @@ Arithmetic is exact.
 Two intervals that only touch have one value in common, and that value is midway between prints:
 84.55 prints as 84.5 or as 84.6 by one rule, never as both. So ends are open or closed by the rule
 (half up, half to even), and what only touches can be equal if one rule closes both sides.
-"""
 
-from __future__ import annotations
+The same arithmetic over all values that metrics can have finds comparisons that no run could break.
+"""
 
 import itertools
 from collections import Counter
@@ -19,6 +19,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Literal
 
+from ..metrics import metric
 from ..spec.printed import RULES, Rule, closed_ends, half_unit
 from .grammar import Number
 from .nodes import Aggregate, Arithmetic, CellKey, Elementary, Leaf, Node, leaves
@@ -27,6 +28,8 @@ SupportWord = Literal["supported", "contradicted", "undecidable", "not printed"]
 Interval = tuple[Fraction, Fraction]
 Box = Mapping[CellKey, tuple[Decimal, Decimal]]
 _LITTLE = Fraction(1, 10**60)
+_ENDLESS = Decimal(10**12)
+"""Stands for the end of a metric that has none."""
 MOST_REPEATED = 12
 """More cells than this named twice in one comparison are bounded by interval arithmetic alone."""
 MOST_WORK = 2**14
@@ -70,9 +73,9 @@ def _judged(comparison: Elementary) -> _Judged:
     if any(one.printed.value is None for one in cells.values()):
         return _Judged("not printed")
     box = {key: one.bounds for key, one in cells.items()}
-    difference = Arithmetic("-", comparison.left, comparison.right)
+    difference = Arithmetic("-", *comparison.sides)
     if all(one.is_count for one in cells.values()) and not _is_rounded(difference):
-        difference = Arithmetic("-", *map(exact, (comparison.left, comparison.right)))
+        difference = Arithmetic("-", *map(exact, comparison.sides))
     try:
         low, high = range_over(difference, box)
         touching = comparison.relation == "=" and 0 in (low, high) and low < high
@@ -204,3 +207,52 @@ _REASONS: Mapping[SupportWord, str] = {
 def _written(comparison: Elementary) -> str:
     """`76.80 > 69.30 (CP-CFL|SimCLR @ ... > ...)`."""
     return f"{comparison.printed} ({comparison.text})"
+
+
+def why_unbreakable(comparison: Elementary) -> str | None:
+    """Why a comparison is true (or false) whatever its cells hold; None where it can be either.
+
+    The range of the difference of both sides is taken over all values that the cells' metrics can
+    have. Interval arithmetic may make it too wide, so a comparison that is named here is certain.
+    """
+    left, right = ({leaf.key for leaf in leaves(side)} for side in comparison.sides)
+    if left and left == right:
+        return "both sides name the same cells"
+    box = {leaf.key: _possible(leaf) for leaf in comparison.leaves}
+    low, high = _differences(comparison, box)
+    tolerance = comparison.tolerance or 0
+    always = {
+        ">": low > 0,
+        "<": high < 0,
+        "=": low == high,
+        "~": max(-low, high) <= tolerance,
+    }[comparison.relation]
+    return _reason(comparison, box) if always else None
+
+
+def why_never_above(comparison: Elementary, least: float) -> str | None:
+    """Why the difference that a comparison states never exceeds `least`; None where it may."""
+    low, high = _differences(comparison, {leaf.key: _possible(leaf) for leaf in comparison.leaves})
+    most = high if comparison.relation == ">" else -low
+    return None if most > least else f"no difference can exceed {least:g}; at most {float(most):g}"
+
+
+def _differences(comparison: Elementary, box: Box) -> tuple[Fraction, Fraction]:
+    """The range of left less right over all values that cells can have."""
+    try:
+        return range_over(Arithmetic("-", *map(exact, comparison.sides)), box)
+    except ZeroDivisionError:
+        return -Fraction(_ENDLESS), Fraction(_ENDLESS)
+
+
+def _possible(leaf: Leaf) -> tuple[Decimal, Decimal]:
+    """The least and the largest value that a cell can have, in its unit."""
+    known = metric(leaf.cell.metric)
+    low, high = (-_ENDLESS, _ENDLESS) if known is None else known.bounds(leaf.cell.unit)
+    return max(-_ENDLESS, Decimal(low)), min(_ENDLESS, Decimal(high))
+
+
+def _reason(comparison: Elementary, box: Box) -> str:
+    ends = {f"{low:f} to {high:f}" for low, high in box.values() if high < _ENDLESS}
+    known = f" (from {', '.join(sorted(ends))})" if ends else ""
+    return f"no value that the metric can have{known} breaks it"

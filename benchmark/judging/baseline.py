@@ -1,7 +1,5 @@
 """Baselines as files: a judged report in what is compared of it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, field

@@ -1,7 +1,5 @@
 """The verdict of every cell of a table, whether its number is held against the print or not."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

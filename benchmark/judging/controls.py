@@ -1,7 +1,5 @@
 """What positive controls decide: on data without one that is seen, a small run says nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 

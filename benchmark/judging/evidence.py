@@ -1,24 +1,54 @@
-"""What trials say of planned cells: values by trial, departures, and why there are none."""
+"""What trials say of planned cells: values by trial, departures, and why there are none.
 
-from __future__ import annotations
+Trials that repeat another one under a new seed are counted once. Two trials of a table are taken
+for one if all its runs have equal values in both, and chance does not explain it. Chance is bounded
+by taking each run to have 16 equally likely results: two seeds agree in r independent runs with
+probability 16^-r. Fewer runs than show it pass as they are.
+"""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple, Self
+
+from scipy.stats import poisson
 
 from ...methods.metrics.cluster_agreement import OF_TRAINING
 from ...methods.outcome import Arrays
 from ..claims.nodes import CellKey, key_of
 from ..config import RunConfig, chain
-from ..metrics import outside
+from ..metrics import metric, outside
 from ..planning.plan import Plan, PlannedCell
 from ..planning.resolve import Resolved
 from ..results import Departure
 from ..stats.intervals import Sample, describe
 from ..store.record import TrialRecord
-from .copies import Copies, find_copies
 from .trials import NOT_STORED, Finished, Missing, Trials
+
+_RESULTS = 16
+"""Results of one run that are taken to be equally likely."""
+_LEVEL = 1e-4
+"""Repeats that chance makes less often than this are copies."""
+
+
+class Copies(NamedTuple):
+    """Which trials of a table repeat others.
+
+    Attributes:
+        of: by seed that repeats an earlier one, that earlier seed.
+        runs: in how many runs they are equal.
+    """
+
+    of: Mapping[int, int]
+    runs: int
+
+    @property
+    def text(self) -> str:
+        """`copies are counted once: 4 of trial 0 (equal in 12 runs)`."""
+        times = sorted(Counter(self.of.values()).items())
+        named = ", ".join(f"{count} of trial {seed}" for seed, count in times)
+        return f"copies are counted once: {named} (equal in {self.runs} runs)"
 
 
 @dataclass(frozen=True)
@@ -49,7 +79,7 @@ class CellTrials:
         pairs = zip(self.seeds, self.values, strict=True)
         return {seed: value for seed, value in pairs if value is not None}
 
-    def without(self, copies: Copies) -> CellTrials:
+    def without(self, copies: Copies) -> Self:
         """The trials, those left out that repeat an earlier one."""
         if not copies.of:
             return self
@@ -215,3 +245,38 @@ def _read(record: TrialRecord, metric: str, at: int | Literal["final", "best"]) 
     if metric not in record.metrics:
         raise KeyError(f"its run reports no '{metric}'")
     return record.metrics[metric].read(at)
+
+
+def find_copies(cells: Iterable[tuple[PlannedCell, Mapping[int, float]]]) -> Copies:
+    """The copies among the trials of one table's cells, given by seed.
+
+    A run speaks once, by its first cell; values at an end of their metric are left out, since many
+    trials reach it.
+    """
+    runs: dict[object, Mapping[int, float]] = {}
+    for planned, values in cells:
+        cell, known = planned.cell, metric(planned.cell.metric)
+        ends = set() if known is None else set(known.bounds(cell.unit))
+        if values and cell.kind == "empirical" and not ends & set(values.values()):
+            run = cell.row if planned.config is None else planned.config.key
+            runs.setdefault(run, values)
+    return Copies(copied_seeds(list(runs.values())), len(runs))
+
+
+def copied_seeds(runs: Sequence[Mapping[int, float]]) -> dict[int, int]:
+    """By seed that repeats an earlier one in all runs, that earlier seed.
+
+    Empty where fewer than two runs are given, or chance may explain the repeats.
+    """
+    seeds = sorted({seed for run in runs for seed in run})
+    first: dict[tuple[float | None, ...], int] = {}
+    copies, agreeing = dict[int, int](), len(runs)
+    for seed in seeds:
+        values = tuple(run.get(seed) for run in runs)
+        if first.setdefault(values, seed) != seed:
+            copies[seed] = first[values]
+            agreeing = min(agreeing, sum(value is not None for value in values))
+    pairs = len(seeds) * (len(seeds) - 1) / 2
+    by_chance = pairs * float(_RESULTS) ** -agreeing
+    shown = agreeing > 1 and poisson.sf(len(copies) - 1, by_chance) < _LEVEL
+    return copies if copies and shown else {}

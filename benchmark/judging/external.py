@@ -4,8 +4,6 @@ fedrepro knows nothing of how they were made. Only what is declared to follow th
 is held against the print; all else is not compared.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

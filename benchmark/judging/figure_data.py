@@ -1,7 +1,5 @@
 """Figures as data: the panels that a figure spec asks for, taken from stored trials."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

@@ -4,15 +4,13 @@ The sentence is made by rule from the headline claims of the spec, whose table, 
 are fixed there. It never picks a weaker baseline, a better round or a better metric.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from ..claims.answer import ClaimResult
 from ..results import TableResult
 from ..stats.intervals import Interval
-from .leads import Lead
+from .answers import Lead
 from .table_answer import TableAnswer, bare_label
 
 _SAID: Mapping[str, tuple[str, str, str, str]] = {

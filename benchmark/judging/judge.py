@@ -1,7 +1,5 @@
 """Joins specs, plan and trials into a judged report; trains, writes and renders nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -7,8 +7,6 @@
   reduced run may let one data set stand for several.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """What other readings of a paper make of cells and claims (`benchmark.spec.readings`)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 

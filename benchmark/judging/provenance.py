@@ -3,8 +3,6 @@
 What a table was run on here and in the paper, and the command that runs it again.
 """
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence

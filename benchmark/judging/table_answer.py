@@ -9,8 +9,6 @@
 Two or three rows cannot reach p = 5 %: they have two or six orders.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal

@@ -1,7 +1,5 @@
 """What judging reads: by run and seed, a finished trial or the reason why there is none."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 

@@ -18,8 +18,6 @@ Pure functions over numbers; `docs/verdicts.md` defines the words. Choices made 
 `tests/benchmark/test_verdict_error_rates.py` simulates the error rates.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

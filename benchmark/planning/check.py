@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 from ..claims.bind_cells import bind, instances
-from ..claims.controls import refused
 from ..claims.nodes import CellKey, key_of
 from ..config import RunConfig
 from ..errors import SpecError
@@ -14,7 +13,7 @@ from ..spec import authors, names, settings, toml_file
 from ..spec.lines import KeyPath
 from ..spec.model import AS_PUBLISHED, Cell, Paper, Table
 from ..spec.problems import FileProblems, Problem, in_order
-from .plan import planned_cell
+from .plan import planned_cell, refused
 from .resolve import ENDS, MEASUREMENTS, Resolver, UnresolvedError
 
 

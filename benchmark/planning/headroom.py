@@ -1,7 +1,5 @@
 """Headroom: by how much a probe on pre-trained features beats one on random features."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 

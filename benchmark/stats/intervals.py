@@ -1,7 +1,5 @@
 """One small sample: mean, spread, Student's t-interval, equality, and what a run can show."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,13 +31,13 @@ class Interval:
     def lies_below(self, bound: float) -> bool:
         return self.high is not None and self.high < bound
 
-    def over(self, divisor: float) -> Interval:
+    def over(self, divisor: float) -> "Interval":
         """The interval of the mean divided by a positive number."""
         if self.low is None or self.high is None:
             return Interval(self.mean / divisor)
         return Interval(self.mean / divisor, self.low / divisor, self.high / divisor)
 
-    def widened(self, factor: float) -> Interval:
+    def widened(self, factor: float) -> "Interval":
         """The interval with so many times its half width."""
         if self.low is None or self.high is None:
             return self

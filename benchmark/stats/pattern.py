@@ -12,8 +12,6 @@ column weighs as its printed values differ.
   true differences also give a slope whose interval over trials misses zero.
 """
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 

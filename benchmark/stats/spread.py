@@ -5,8 +5,6 @@ it is larger than its own: without that guard the rate of false equivalence rose
 of five runs, one of them 1.5 times as noisy; `tests/benchmark/test_verdict_error_rates.py`).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

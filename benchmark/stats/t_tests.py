@@ -7,8 +7,6 @@ the interval null hypothesis |difference| <= margin at its least favourable poin
 SciPy is imported where a number is asked for: a table without trials is shown without it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -14,8 +14,7 @@ from scipy import stats
 from fedrepro.benchmark.claims.answer import ClaimAnswer
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.judging import baseline, comparison
-from fedrepro.benchmark.judging.comparison import Movement
-from fedrepro.benchmark.judging.tolerance import mean_tolerance, spread_changed
+from fedrepro.benchmark.judging.comparison import Movement, mean_tolerance, spread_changed
 from fedrepro.benchmark.plain import as_plain
 from fedrepro.benchmark.results import (
     CellResult,

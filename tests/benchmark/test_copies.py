@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fedrepro.benchmark.external.rows import Row
-from fedrepro.benchmark.judging.copies import copied_seeds
+from fedrepro.benchmark.judging.evidence import copied_seeds
 from fedrepro.benchmark.judging.external import judge_external
 from fedrepro.benchmark.spec.load import load_paper
 

@@ -11,8 +11,7 @@ import pytest
 
 from fedrepro.benchmark.claims.answer import Known, answer_claim
 from fedrepro.benchmark.claims.bind_cells import bind
-from fedrepro.benchmark.judging.answers import printed_variance
-from fedrepro.benchmark.judging.leads import lead
+from fedrepro.benchmark.judging.answers import lead, printed_variance
 from fedrepro.benchmark.judging.observed import columns_of, once, pattern_of
 from fedrepro.benchmark.judging.table_answer import answer_table
 from fedrepro.benchmark.metrics import metric as facts_of
