@@ -78,7 +78,7 @@ def metric(name: str | None) -> Metric | None:
 
 def _own(name: str) -> Metric | None:
     # Names of results and reports come from strangers: only what a spec has imported is asked.
-    if name in sys.modules or name in registry.installed("metric"):
+    if name.partition(":")[0] in sys.modules or name in registry.installed("metric"):
         with suppress(Exception):  # whatever the code of a user raises; `check` says it
             found = registry.find("metric", name)
             return Metric(found.low, found.high, found.lower_is_better)

@@ -156,14 +156,20 @@ def _refuse_patches(by: str) -> None:
 
 @cache
 def class_in(module: str, base: type) -> Any:
-    """The one class that a dotted `module` defines below `base`, else `TypeError`."""
+    """The one class that a dotted `module` defines below `base`, else `TypeError`.
+
+    Of several, `module:Class` names one.
+    """
+    module, _, wanted = module.partition(":")
     found = [
         value
         for value in vars(_imported(module)).values()
         if inspect.isclass(value) and issubclass(value, base) and value.__module__ == module
+        if wanted in ("", value.__name__)
     ]
     if len(found) != 1:
-        raise TypeError(f"{module} must define exactly one {base.__name__}, has {len(found)}")
+        said = f"{module} must define exactly one {wanted or base.__name__}, has {len(found)}"
+        raise TypeError(f"{said}; {module}:NAME chooses one" if found else said)
     return found[0]
 
 
@@ -209,7 +215,7 @@ def _installed(kind: str) -> tuple[dict[str, str], dict[str, str]]:
     that two packages give, nobody could say which one a spec means.
     """
     group, own = GROUPS.get(kind), modules_in(_BASES[kind][0])
-    points = sorted({(one.name, one.module) for one in entry_points(group=group)} if group else ())
+    points = sorted({(one.name, one.value) for one in entry_points(group=group)} if group else ())
     found, refused = dict[str, str](), dict[str, str]()
     for name, module in points:
         others = [other for one, other in points if one == name and other != module]
@@ -235,10 +241,13 @@ def _why_unusable(module: str, kind: str) -> str | None:
 def is_module(name: str) -> bool:
     """Whether a name is that of a module in another package, installed or where one stands.
 
-    Nothing is imported. The working folder is searched last, so that it hides nothing.
+    `:` and the name of a class may follow. Nothing is imported. The working folder is searched
+    last, so that it hides nothing.
     """
-    top, *rest = name.split(".")
-    if not rest or top in _NOT_OWN or not all(part.isidentifier() for part in (top, *rest)):
+    module, colon, wanted = name.partition(":")
+    top, *rest = module.split(".")
+    words = (top, *rest, wanted) if colon else (top, *rest)
+    if not rest or top in _NOT_OWN or not all(word.isidentifier() for word in words):
         return False
     here = str(Path.cwd())
     if here not in sys.path:

@@ -41,7 +41,7 @@ COMPARISONS = 2_000
 NAMED_CELLS = 20_000
 """Cells in all comparisons of a claim, counted as often as they are named."""
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+-]*(\.[A-Za-z0-9_+-]+)*")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+-]*((\.[A-Za-z0-9_+-]+)+(:[A-Za-z_]\w*)?)?", re.ASCII)
 
 
 def exceeded(data: Any) -> Iterator[tuple[KeyPath, str]]:

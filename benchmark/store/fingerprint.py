@@ -40,7 +40,7 @@ def source_of(config: RunConfig) -> Source:
 
     Raises `methods.registry.UnknownNameError` if a name in `config` is not implemented.
     """
-    return _hashes(frozenset(modules_of(config)))
+    return _hashes(frozenset(one.partition(":")[0] for one in modules_of(config)))
 
 
 @cache

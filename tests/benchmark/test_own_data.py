@@ -243,6 +243,27 @@ def test_data_partition_and_metric_of_a_package_come_to_a_report(
     assert (facts.low, facts.high, facts.lower_is_better) == (0.0, 2.0, True)
 
 
+def test_of_several_classes_in_a_module_a_name_chooses_one(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / "ownlab" / "both.py").write_text(FILES["stripes.py"] + FILES["brier.py"])
+    with (place / "ownlab" / "both.py").open("a") as file:
+        file.write("\n\nclass Half(Brier):\n    high = 1.0\n\n    def measure(self, p, y):\n")
+        file.write("        return super().measure(p, y) / 2\n")
+    write_paper("ownlab.both:Stripes", metric="ownlab.both")
+    assert main(["check", "mine"]) == 2
+    assert "exactly one Metric, has 2; ownlab.both:NAME chooses one" in capsys.readouterr().err
+    write_paper("ownlab.both:Stripes", metric="ownlab.both:Half")
+    run = ["run", "mine", "--profile", "smoke", "--jobs", "0", "--trials", "1", "--out", "half"]
+    assert main(run) == 0, capsys.readouterr()
+    told = json.loads(Path("half/report.json").read_text("utf-8"))
+    assert 0 < told["tables"][0]["cells"][0]["mean"] < 1
+    assert "ownlab/both.py" in told["runs"][0]["source"]
+    half = metric("ownlab.both:Half")
+    assert half is not None
+    assert half.high == 1.0
+
+
 def test_a_name_in_results_imports_nothing(place: Path) -> None:
     (place / "ownlab" / "trap.py").write_text("raise SystemExit('imported')")
     assert metric("ownlab.trap") is None

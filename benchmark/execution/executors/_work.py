@@ -145,7 +145,7 @@ def trial_file(
     method = module_of(fingerprint.KIND_OF_STAGE[stage], job.config.method)
     # Classes are looked up in what is loaded, and a fresh process has loaded nothing of it yet.
     for module in (f"fedrepro.benchmark.training.stages.{stage}", method):
-        importlib.import_module(module)
+        importlib.import_module(module.partition(":")[0])
     # A method of another project keeps classes of its own.
     package = method.partition(".")[0]
     packages = ["fedrepro.methods", *([package] if package != "fedrepro" else [])]
