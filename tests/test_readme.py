@@ -1,4 +1,4 @@
-"""README and docs/results.md say what today's rules make of the recorded runs."""
+"""README, results and findings say what today's rules make of the recorded runs."""
 
 import json
 
@@ -19,7 +19,6 @@ def reports() -> list[Report]:
 def test_what_was_found_is_what_the_records_say(page: str, reports: list[Report]) -> None:
     text = (found.ROOT / page).read_text("utf-8")
     assert set(found.PAPERS) == set(paper_ids())
-    assert all(one.first.sentence in text for one in reports)
     assert found.filled(text, found.FILES[page](reports)) == text, "python -m tools.found"
 
 

@@ -1,11 +1,14 @@
-"""What the recorded baselines say, written into README.md and docs/results.md.
+"""What the recorded baselines say, written into README.md, docs/results.md and docs/findings.
 
 `python -m tools.found` judges `results/baselines` by today's rules and replaces what stands between
-the marks in both files. Nothing is trained. A test holds both files to it.
+the marks in each file. Nothing is trained. A test compares the files with it.
 """
 
 import json
-from collections.abc import Iterator
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from fedrepro.benchmark.claims.nodes import CellKey, key_of
@@ -15,11 +18,17 @@ from fedrepro.benchmark.judging.scoreboard import Scoreboard
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.results import Departure, Report
 from fedrepro.benchmark.spec.load import load_paper
+from fedrepro.reports import evidence
 
 ROOT = Path(__file__).parent.parent
 PAPERS = ("cpcfl", "fcl", "calibre", "fedrlc", "mfcl")
 SCALED = Departure("profile", "paper", "reduced", "other data and fewer rounds")
 WORDS = ("HOLDS", "SAME DIRECTION", "OPPOSITE", "ABSENT", "OPEN", "NOT COMPARED", "NOT RUN")
+GROUPS: dict[str, Sequence[str]] = {
+    "What was seen": ("HOLDS", "SAME DIRECTION"),
+    "What was not seen": ("OPPOSITE", "ABSENT"),
+    "What the miniature cannot say": ("OPEN",),
+}
 MARKS = "<!-- found: begin -->\n", "<!-- found: end -->"
 
 
@@ -45,25 +54,76 @@ def trials_of(
     return found
 
 
+def headlines(report: Report) -> Iterator[str]:
+    """What the trials say of each headline claim, and what was run, a line each."""
+    for clause in report.first.sentence.partition(": ")[2].rstrip(".").split("; "):
+        yield f"- {clause[0].upper()}{clause[1:]}."
+    yield f"- Run: {report.first.run_on}."
+
+
 def readme(reports: list[Report]) -> Iterator[str]:
-    """A sentence a paper."""
+    """The headline claims of each paper."""
     for one in reports:
-        yield f"- **{one.first.sentence}** {one.first.run_on}."
+        name = one.first.sentence.partition(": ")[0]
+        yield f"- **[{name}](docs/findings/{one.paper}.md)**"
+        yield from (f"  {line}" for line in headlines(one))
 
 
 def results(reports: list[Report]) -> Iterator[str]:
-    """How many claims carry each word, and the first lines of each paper."""
-    yield "| paper | " + " | ".join(f"`{word}`" for word in WORDS) + " |"
-    yield "|---" * (len(WORDS) + 1) + "|"
+    """How many claims carry each word."""
+    yield from table("paper", *(f"`{word}`" for word in WORDS))
     for one in reports:
         counts = Scoreboard(one).claims
-        yield f"| `{one.paper}` | " + " | ".join(str(counts.get(w, 0)) for w in WORDS) + " |"
-    for one in reports:
-        yield ""
-        yield f"**{one.first.sentence}** {one.first.run_on}."
-        yield ""
-        for line in one.first.lines[1:]:
-            yield f"- {line}".replace("|", "\\|")
+        yield row(f"[{one.paper}](findings/{one.paper}.md)", *(counts.get(w, 0) for w in WORDS))
+
+
+def finding(paper: str, reports: list[Report]) -> Iterator[str]:
+    """One paper: headline claims, all claims with their evidence, and contradictions in print."""
+    (report,) = (one for one in reports if one.paper == paper)
+    yield f"[{report.title}]({report.address}), {report.authors}, {report.year}."
+    yield from ("", "## Headline claims", "", *headlines(report))
+    counted = (*report.first.evidence, *report.first.totals, report.first.controls)
+    lines = (line for line in counted if line and not line.startswith("of "))
+    yield from ("", *(f"- {sentences(line)}".replace("|", "\\|") for line in lines))
+    claims = [(one.id, claim) for one in report.tables for claim in one.claims]
+    for heading, words in GROUPS.items():
+        yield from ("", f"## {heading}", "", *table("table", "claim", "status", "evidence"))
+        for place, claim in claims:
+            if claim.word in words:
+                link = f"[{place}](../../tables/{paper}/{place}.toml)"
+                yield row(link, claim.says, f"`{claim.word}`", evidence.line(claim) or claim.reason)
+    yield from ("", "## What was not compared or not run", "", *table("status", "reason", "claims"))
+    reasons = defaultdict[tuple[str, str], list[str]](list)
+    for place, claim in claims:
+        if claim.word.startswith("NOT"):
+            reasons[claim.word, claim.reason.rpartition(" @ ")[2].partition(": ")[2]].append(place)
+    for (word, why), places in reasons.items():
+        where = ", ".join(dict.fromkeys(places))
+        yield row(f"`{word}`", why or "a stated size", f"{len(places)}, of {where}")
+    yield from ("", "## What contradicts itself in print", "", *table("tables", "statement", "sum"))
+    wrong = defaultdict[tuple[str, str], list[str]](list)
+    for one in report.tables:
+        for found in one.findings:
+            if found.status == "inconsistent":
+                wrong[
+                    re.split(r" \((?:Section|Abstract|[IVX])", found.statement)[0], found.computed
+                ].append(one.id)
+    for (statement, computed), places in wrong.items():
+        yield row(", ".join(places), statement, computed)
+
+
+def sentences(line: str) -> str:
+    """A line with its clauses as sentences."""
+    return re.sub("; (.)", lambda found: f". {found[1].upper()}", line)
+
+
+def table(*names: str) -> tuple[str, str]:
+    """The head of a table."""
+    return row(*names), row(*["---"] * len(names))
+
+
+def row(*cells: object) -> str:
+    return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
 
 
 def filled(text: str, lines: Iterator[str]) -> str:
@@ -73,11 +133,15 @@ def filled(text: str, lines: Iterator[str]) -> str:
     return f"{before}{MARKS[0]}" + "\n".join(lines) + f"\n{MARKS[1]}{after}"
 
 
-FILES = {"README.md": readme, "docs/results.md": results}
+FILES: dict[str, Callable[[list[Report]], Iterator[str]]] = {
+    "README.md": readme,
+    "docs/results.md": results,
+    **{f"docs/findings/{paper}.md": partial(finding, paper) for paper in PAPERS},
+}
 
 
 def main() -> None:
-    """Writes both files."""
+    """Writes all files."""
     reports = [judged(paper) for paper in PAPERS]
     for name, write in FILES.items():
         path = ROOT / name

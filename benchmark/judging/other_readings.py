@@ -51,7 +51,7 @@ def _precisions(plan: Plan) -> tuple[ChoiceResult, ...]:
             name=f"--precision {one}",
             taken=_PRECISIONS[one],
             why="it is faster where the device has it",
-            speaks="docs/precision.md: paired trials in this precision and in float32",
+            speaks="docs/notes/precision.md: paired trials in this precision and in float32",
             is_taken=True,
             only_evaluates=False,
         )

@@ -6,6 +6,7 @@ outputs, the gallery's page and its reports (`docs/site/gallery.py`).
 
 import re
 from pathlib import Path
+from posixpath import dirname, join, normpath, relpath
 from typing import Any
 
 from mkdocs.exceptions import PluginError
@@ -33,6 +34,8 @@ def on_files(files: Files, config: Any) -> Files:
     """Adds what does not lie in docs/; raises `PluginError` if gallery or tutorial are not made."""
     for name, shown in OF_ROOT.items():
         files.append(_file(config, shown, ROOT / name))
+    for path in (*ROOT.glob("results/baselines/*.json"), *ROOT.glob("tables/*/*.toml")):
+        files.append(_file(config, path.relative_to(ROOT).as_posix(), path))
     for path in sorted((HERE / "pages").iterdir()):
         files.append(_file(config, path.name, path))
     for path in sorted((HERE / "assets").iterdir()):
@@ -54,17 +57,18 @@ def _file(config: Any, shown: str, path: Path) -> File:
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """The text with links that lead where the files lie on the site."""
-    outside = page.file.src_uri in OF_ROOT.values()
+    shown = page.file.src_uri
+    source = next((name for name, one in OF_ROOT.items() if one == shown), f"docs/{shown}")
     markdown = markdown.replace("<th></th>", "<td></td>")  # a data frame's corner heads nothing
-    return LINK.sub(lambda found: _on_the_site(found[1], outside), markdown)
+    return LINK.sub(lambda found: _on_the_site(found[1], source, shown), markdown)
 
 
-def _on_the_site(link: str, outside: bool) -> str:
-    """Where a link leads on the site. outside: it stands in a file of the repository's root."""
-    target = link if outside else f"docs/{link}" if not link.startswith("../") else link[3:]
-    if target == "docs/tutorial.ipynb":
-        return "tutorial.md"
-    return OF_ROOT.get(target) or target.removeprefix("docs/")
+def _on_the_site(link: str, source: str, shown: str) -> str:
+    """Where a link leads on the site, from the page `shown` that is the file `source`."""
+    target = normpath(join(dirname(source), link))
+    inside = target.removeprefix("docs/").removeprefix("site/pages/").replace(".ipynb", ".md")
+    place = OF_ROOT.get(target, inside)
+    return relpath(place, dirname(shown) or ".")
 
 
 def on_post_build(config: Any) -> None:

@@ -8,7 +8,7 @@ Only networks ask: convolutions and dense layers cast what they read, and what l
 stays in bf16. Weights, their gradients and moments, statistics of normalisation, losses, clusters,
 averages and what is sent are float32 in each of the three.
 
-Papers do not say theirs, so it is a reading; docs/precision.md has what was measured.
+Papers do not say theirs, so it is a reading; docs/notes/precision.md has what was measured.
 Evidence: `tests/methods/test_precision.py` (torch.nn under autocast).
 """
 

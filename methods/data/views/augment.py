@@ -10,7 +10,7 @@ Blur has a window of a tenth of the side (Chen et al.): none below 20 pixels.
 Supervised training often moves images within a border instead of resizing crops (torchvision's
 `RandomCrop(side, padding)`): such a window comes first, and crops are taken of what it sees.
 
-Images go through all operations in pieces that the caches hold (docs/benchmarks.md).
+Images go through all operations in pieces that the caches hold (docs/notes/benchmarks.md).
 Evidence: `tests/methods/test_augment.py` (torchvision image by image; distributions).
 """
 
