@@ -341,7 +341,6 @@ class Report:
     controls: tuple[TableResult, ...] = ()
 
     def seeded(self, cell: CellResult) -> list[tuple[int, float]]:
-        """The trials of a cell that are there, each with its seed."""
         seeds = range(len(cell.trials)) if self.external is None else self.external.seeds
         pairs = zip(seeds, cell.trials, strict=False)
         return [(seed, value) for seed, value in pairs if value is not None]

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
-from ..claims.grammar import Number
-from ..claims.nodes import Aggregate, Arithmetic, CellKey, Elementary, Leaf, Node, leaves, show
+from ..claims.grammar import Aggregate, Arithmetic, Number
+from ..claims.nodes import CellKey, Elementary, Leaf, Node, leaves, show
 from ..claims.printed import Interval, range_over, reaches_zero
 from ..spec.model import Cell
 from .rounding import digits
@@ -99,10 +99,10 @@ def form_of(node: Node) -> Form | None:
             return {None: Fraction(low)} if low == high else {node.key: Fraction(1)}
         case Aggregate():
             total: Form = {}
-            for leaf in node.leaves:
+            for leaf in node.cells:
                 total = added(total, form_of(leaf) or {})
-            whole = node.name == "mean" or len(node.leaves) == 1
-            return times(total, Fraction(1, len(node.leaves))) if whole else None
+            whole = node.name == "mean" or len(node.cells) == 1
+            return times(total, Fraction(1, len(node.cells))) if whole else None
         case Arithmetic():
             left, right = form_of(node.left), form_of(node.right)
             return None if left is None or right is None else _combine(node.sign, left, right)

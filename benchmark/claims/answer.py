@@ -24,8 +24,8 @@ import numpy as np
 from ..spec.model import Claim
 from ..stats.intervals import Interval, t_interval
 from .contrasts import Contrasts, is_trained
-from .grammar import Number
-from .nodes import Arithmetic, CellKey, Elementary, Node, show
+from .grammar import Arithmetic, Number
+from .nodes import CellKey, Elementary, Node, show
 from .printed import SupportWord, support
 
 ClaimWord = Literal[

@@ -18,8 +18,8 @@ from ..spec import limits
 from ..spec.fields import Label
 from ..spec.model import Claim, Paper, Relation, Table
 from ..spec.problems import nearest
-from .grammar import Cells, Chain, Expression, Function, Number, Operation, Step, parse
-from .nodes import Aggregate, Arithmetic, Elementary, Leaf, Node, common_unit, unit_of
+from .grammar import Aggregate, Arithmetic, Cells, Chain, Expression, Number, Step, parse
+from .nodes import Elementary, Leaf, Node, common_unit, unit_of
 from .printed import why_never_above, why_unbreakable
 
 
@@ -110,19 +110,15 @@ class _Resolver:
 
     def chain(self, chain: Chain) -> tuple[Elementary, ...]:
         sides, nearest = [chain.first, *(step.right for step in chain.steps)], chain.trailing
-        named = nearest is not None or any(
-            cells.columns is not None and not cells.whole
-            for side in sides
-            for cells in _lists(side)
-        )
+        lists = (cells for side in sides for cells in _lists(side))
+        named = nearest is not None or any(one.columns and not one.whole for one in lists)
         for index in reversed(range(len(sides))):
             sides[index], nearest = self.inherit(sides[index], nearest, named)
         elementary: list[Elementary] = []
         for left, step, right in zip(sides, chain.steps, sides[1:], strict=False):
             elementary += self.step(left, step, right)
-        named_cells = sum(len(one.leaves) for one in elementary)
         _bounded(len(elementary), "comparisons", limits.COMPARISONS)
-        _bounded(named_cells, "cells", limits.NAMED_CELLS)
+        _bounded(sum(len(one.leaves) for one in elementary), "cells", limits.NAMED_CELLS)
         return tuple(elementary)
 
     def inherit(
@@ -132,11 +128,11 @@ class _Resolver:
         match side:
             case Number():
                 return side, nearest
-            case Function():
+            case Aggregate():
                 cells, after = self.inherit(side.cells, nearest, named)
                 assert isinstance(cells, Cells)
                 return replace(side, cells=cells), nearest if side.cells.whole else after
-            case Operation():
+            case Arithmetic():
                 right, nearest = self.inherit(side.right, nearest, named)
                 left, nearest = self.inherit(side.left, nearest, named)
                 return replace(side, left=left, right=right), nearest
@@ -161,7 +157,7 @@ class _Resolver:
         for column in shared:
             pairs += _pairs(self.expand(left, column), self.expand(right, column))
             _bounded(len(pairs), "comparisons", limits.COMPARISONS)
-        return [self.elementary(step, a, b) for a, b in pairs]
+        return [_elementary(step, a, b) for a, b in pairs]
 
     def shared_columns(self, sides: Iterable[Expression]) -> list[Label] | None:
         """The several columns that the comparison runs over, one after the other."""
@@ -174,15 +170,6 @@ class _Resolver:
         same = several and all(columns == several[0] for columns in several)
         return several[0] if same else None
 
-    def elementary(self, step: Step, left: Node, right: Node) -> Elementary:
-        if step.relation == "=":
-            left, right = (
-                replace(node, as_printed=True) if isinstance(node, Number) else node
-                for node in (left, right)
-            )
-        unit = common_unit([unit_of(left), unit_of(right)], "compared")
-        return Elementary(step.relation, step.tolerance, left, right, unit)
-
     def expand(self, side: Expression, column: Label | None) -> list[Node]:
         """The single values that an expression stands for (in one of the shared columns)."""
         match side:
@@ -190,16 +177,13 @@ class _Resolver:
                 return [side]
             case Cells():
                 return list(self.leaves(side, column))
-            case Function():
+            case Aggregate():
                 return [Aggregate(side.name, self.leaves(side.cells, column))]
-            case Operation():
-                nodes: list[Node] = []
-                for left, right in _pairs(
-                    self.expand(side.left, column), self.expand(side.right, column)
-                ):
-                    node = Arithmetic(side.sign, left, right)
+            case Arithmetic():
+                sides = (self.expand(one, column) for one in (side.left, side.right))
+                nodes: list[Node] = [Arithmetic(side.sign, *pair) for pair in _pairs(*sides)]
+                for node in nodes:
                     unit_of(node)
-                    nodes.append(node)
                 return nodes
 
     def leaves(self, cells: Cells, column: Label | None) -> tuple[Leaf, ...]:
@@ -273,13 +257,23 @@ def _nearest(name: str, known: Sequence[str]) -> str:
     return f" (nearest: '{nearest(name, known, cutoff=0.0)}')" if known else ""
 
 
+def _elementary(step: Step, *sides: Node) -> Elementary:
+    if step.relation == "=":
+        sides = tuple(
+            replace(one, as_printed=True) if isinstance(one, Number) else one for one in sides
+        )
+    left, right = sides
+    unit = common_unit(map(unit_of, sides), "compared")
+    return Elementary(step.relation, step.tolerance, left, right, unit)
+
+
 def _lists(side: Expression) -> Iterator[Cells]:
     match side:
         case Cells():
             yield side
-        case Function():
+        case Aggregate():
             yield side.cells
-        case Operation():
+        case Arithmetic():
             yield from _lists(side.left)
             yield from _lists(side.right)
 

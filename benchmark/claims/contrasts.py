@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from ..stats.intervals import Interval, is_flat, t_interval, tie
 from ..stats.t_tests import reached
-from .grammar import Number
-from .nodes import Aggregate, Arithmetic, CellKey, Elementary, Leaf, Node
+from .grammar import Aggregate, Arithmetic, Number
+from .nodes import CellKey, Elementary, Leaf, Node
 
 Floats = NDArray[np.float64]
 _SIGNS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}
@@ -37,7 +37,6 @@ class Contrasts:
 
     @cached_property
     def leaves(self) -> list[Leaf]:
-        """Its cells, repeats included."""
         return [leaf for one in self.comparisons for leaf in one.leaves]
 
     @cached_property
@@ -50,7 +49,6 @@ class Contrasts:
 
     @property
     def n(self) -> int:
-        """The number of paired trials."""
         return len(self._paired[0])
 
     @property
@@ -116,7 +114,7 @@ class Contrasts:
             case Leaf():
                 return value(node)
             case Aggregate() if by_trial or node.name == "mean":
-                values = np.array([value(leaf) for leaf in node.leaves])
+                values = np.array([value(leaf) for leaf in node.cells])
                 return np.asarray(getattr(values, node.name)(axis=0))
             case Aggregate():
                 return value(self._chosen(node))
@@ -125,13 +123,13 @@ class Contrasts:
                 left, right = (self._value(side, value, by_trial) for side in sides)
                 return np.asarray(_SIGNS[node.sign](left, right))
 
-    def _chosen(self, node: Aggregate) -> Leaf:
+    def _chosen(self, node: Aggregate[tuple[Leaf, ...]]) -> Leaf:
         """The cell that the print makes largest or smallest; our mean, where one is blank."""
-        prints = [leaf.cell.printed.value for leaf in node.leaves]
+        prints = [leaf.cell.printed.value for leaf in node.cells]
         sizes = [float(one) for one in prints if one is not None]
         if len(sizes) < len(prints):
-            sizes = [float(self._trials(leaf).mean()) for leaf in node.leaves]
-        return node.leaves[sizes.index(max(sizes) if node.name == "max" else min(sizes))]
+            sizes = [float(self._trials(leaf).mean()) for leaf in node.cells]
+        return node.cells[sizes.index(max(sizes) if node.name == "max" else min(sizes))]
 
     def _trials(self, leaf: Leaf) -> Floats:
         trials = self.values[leaf.key]

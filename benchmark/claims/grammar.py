@@ -18,7 +18,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Literal, NamedTuple, cast, get_args
+from typing import Generic, Literal, NamedTuple, TypeVar, cast, get_args
 
 from ..errors import SpecError
 from ..spec import limits
@@ -27,6 +27,8 @@ from ..spec.fields import Label
 Relation = Literal[">", "<", "=", "~"]
 Sign = Literal["+", "-", "*", "/"]
 FunctionName = Literal["max", "min", "mean"]
+Part = TypeVar("Part")
+"""Lists of cells as they are written, or the cells to which they are bound."""
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>[0-9]+(?:\.[0-9]+)?)|(?P<quoted>'[^']*')|(?P<word>[A-Za-z]+)|(?P<sign>[-+*/()<>=~,−]))"
@@ -46,10 +48,7 @@ class Number:
 class Cells:
     """Patterns of rows, and of columns where the list has its own 'at'; `*` matches a label part.
 
-    Attributes:
-        table: None where the list has no 'in'.
-        whole: a function takes all columns of the list together, since they stand inside its
-            parentheses.
+    whole: a function takes all columns of the list together, since its parentheses hold them.
     """
 
     rows: tuple[Label, ...]
@@ -59,23 +58,23 @@ class Cells:
 
 
 @dataclass(frozen=True)
-class Function:
-    """The largest, smallest or mean value of a list of cells."""
+class Aggregate(Generic[Part]):
+    """The largest, smallest or mean value of some cells."""
 
     name: FunctionName
-    cells: Cells
+    cells: Part
 
 
 @dataclass(frozen=True)
-class Operation:
-    """Arithmetic on two expressions."""
+class Arithmetic(Generic[Part]):
+    """Two expressions under one sign."""
 
     sign: Sign
-    left: Expression
-    right: Expression
+    left: Part
+    right: Part
 
 
-Expression = Number | Cells | Function | Operation
+Expression = Number | Cells | Aggregate[Cells] | Arithmetic["Expression"]
 
 
 @dataclass(frozen=True)
@@ -91,15 +90,13 @@ class Step:
 class Chain:
     """A parsed claim: `first`, then comparison by comparison.
 
-    Attributes:
-        trailing: an 'at' or 'in' that ends the claim behind something other than a list, as in "'A'
-            > 5 at 'x'"; its rows are empty.
+    trailing: an 'at' or 'in' that ends the claim behind something other than a list, as in "'A' > 5
+    at 'x'"; its rows are empty.
     """
 
     first: Expression
     steps: tuple[Step, ...]
     trailing: Cells | None
-    text: str
 
 
 class _Token(NamedTuple):
@@ -180,7 +177,7 @@ class _Parser:
                 steps.append(self.step())
         if not steps:
             raise self.fail("expected a comparison (>, <, = or ~) and a right side")
-        return Chain(first, tuple(steps), trailing, self.text)
+        return Chain(first, tuple(steps), trailing)
 
     def step(self) -> Step:
         relation = self.accept(">", "<", "=", "~")
@@ -211,7 +208,7 @@ class _Parser:
             self.operations += 1
             if self.operations > limits.OPERATIONS:
                 raise self.fail(f"more than {limits.OPERATIONS} operations in one claim")
-            left = Operation(cast(Sign, sign), left, part())
+            left = Arithmetic(cast(Sign, sign), left, part())
         return left
 
     def atom(self) -> Expression:
@@ -236,14 +233,14 @@ class _Parser:
             f"expected a number, a quoted row, a function or '(', found {self.token.text}"
         )
 
-    def function(self) -> Function:
+    def function(self) -> Aggregate[Cells]:
         if self.token.text not in get_args(FunctionName):
             raise self.fail(f"'{self.token.text}' is not a function (max, min, mean)")
         name = cast(FunctionName, self.take().text)
         self.expect("(")
         cells = self.where(self.labels("row"))
         self.expect(")")
-        return Function(name, replace(cells, whole=cells.columns is not None))
+        return Aggregate(name, replace(cells, whole=cells.columns is not None))
 
     def where(self, rows: tuple[Label, ...]) -> Cells:
         cells = Cells(rows)

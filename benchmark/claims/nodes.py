@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
 from ..errors import SpecError
 from ..spec.fields import Label
 from ..spec.model import Cell
-from .grammar import FunctionName, Number, Relation, Sign
+from .grammar import Aggregate, Arithmetic, Number, Relation
 
 CellKey = tuple[str, Label, Label]
 
@@ -23,7 +23,6 @@ class Leaf:
 
     @property
     def key(self) -> CellKey:
-        """What tells the cell from others of its paper."""
         return key_of(self.cell)
 
     @property
@@ -32,24 +31,7 @@ class Leaf:
         return self.cell.label if self.own else f"{self.cell.label} (table {self.cell.table})"
 
 
-@dataclass(frozen=True)
-class Aggregate:
-    """The largest, smallest or mean value of some cells."""
-
-    name: FunctionName
-    leaves: tuple[Leaf, ...]
-
-
-@dataclass(frozen=True)
-class Arithmetic:
-    """Two nodes under one sign."""
-
-    sign: Sign
-    left: Node
-    right: Node
-
-
-Node = Number | Leaf | Aggregate | Arithmetic
+Node = Number | Leaf | Aggregate[tuple[Leaf, ...]] | Arithmetic["Node"]
 
 
 @dataclass(frozen=True)
@@ -73,12 +55,10 @@ class Elementary:
 
     @property
     def text(self) -> str:
-        """The comparison with the labels of its cells."""
         return self._shown(lambda leaf: leaf.text)
 
     @property
     def printed(self) -> str:
-        """The comparison with printed numbers in the place of cells."""
         return self._shown(printed_text)
 
     def _shown(self, text: Callable[[Leaf], str]) -> str:
@@ -97,7 +77,7 @@ def leaves(node: Node) -> Iterator[Leaf]:
         case Leaf():
             yield node
         case Aggregate():
-            yield from node.leaves
+            yield from node.cells
         case Arithmetic():
             yield from leaves(node.left)
             yield from leaves(node.right)
@@ -116,7 +96,7 @@ def show(node: Node, text: Callable[[Leaf], str] = printed_text, nested: bool = 
         case Leaf():
             return text(node)
         case Aggregate():
-            return f"{node.name}({', '.join(map(text, node.leaves))})"
+            return f"{node.name}({', '.join(map(text, node.cells))})"
         case Arithmetic():
             both = f"{show(node.left, text, True)} {node.sign} {show(node.right, text, True)}"
             return f"({both})" if nested else both
@@ -133,7 +113,7 @@ def unit_of(node: Node) -> str | None:
         case Leaf():
             return node.cell.unit or ""
         case Aggregate():
-            return common_unit([unit_of(leaf) for leaf in node.leaves], "listed")
+            return common_unit(map(unit_of, node.cells), "listed")
         case Arithmetic():
             left, right = unit_of(node.left), unit_of(node.right)
             if node.sign in "+-":
@@ -154,7 +134,7 @@ def _ratio(left: str | None, right: str) -> str:
     return ""
 
 
-def common_unit(units: Sequence[str | None], how: str) -> str | None:
+def common_unit(units: Iterable[str | None], how: str) -> str | None:
     """The one unit of values that are compared, added or listed together (`how`).
 
     Raises `SpecError` if there are two.

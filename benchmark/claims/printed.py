@@ -21,8 +21,8 @@ from typing import Literal
 
 from ..metrics import metric
 from ..spec.printed import RULES, Rule, closed_ends, half_unit
-from .grammar import Number
-from .nodes import Aggregate, Arithmetic, CellKey, Elementary, Leaf, Node, leaves
+from .grammar import Aggregate, Arithmetic, Number
+from .nodes import CellKey, Elementary, Leaf, Node, leaves
 
 SupportWord = Literal["supported", "contradicted", "undecidable", "not printed"]
 Interval = tuple[Fraction, Fraction]
@@ -173,7 +173,7 @@ def _range(node: Node, box: Mapping[CellKey, Interval], rule: Rule | None = None
         case Leaf():
             return box[node.key]
         case Aggregate():
-            lows, highs = zip(*(box[leaf.key] for leaf in node.leaves), strict=True)
+            lows, highs = zip(*(box[leaf.key] for leaf in node.cells), strict=True)
             if node.name == "mean":
                 return sum(lows) / Fraction(len(lows)), sum(highs) / Fraction(len(highs))
             pick = max if node.name == "max" else min

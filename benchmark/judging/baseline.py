@@ -1,7 +1,7 @@
 """Baselines as files: a judged report in what is compared of it."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,9 +27,8 @@ _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 class RecordedCell:
     """A cell of a baseline.
 
-    Attributes:
-        trials: by seed in order, None where one is missing.
-        published, margin: that it is held against; nothing in older baselines.
+    trials: by seed in order, None where one is missing. published, margin: that it is held against;
+    nothing in older baselines.
     """
 
     trials: tuple[float | None, ...]
@@ -51,16 +50,13 @@ class RecordedCell:
 class Recorded:
     """A judged report as a baseline keeps it, and as reports are compared.
 
-    Attributes:
-        cells: by place, `3: CP-CFL|SimCLR @ T = 25`.
-        claims: their words by place, `3: id`, and those of controls.
-        tables: their words by id.
-        retention: of the metric that decides a table, by id.
-        sources: by file of the code, its SHA-256; several where several versions made the runs.
-        series: of its trials; None in older baselines, which do not say.
-        versions: of what computed the numbers; none in older baselines.
-        failed: trials that failed, a sentence each, which were recorded on purpose.
-        stated: the expressions of claims by place; none in older baselines.
+    Older baselines lack `series`, `versions` and `stated`.
+
+    cells: by place, `3: CP-CFL|SimCLR @ T = 25`. claims, stated: their words and expressions by
+    place, `3: id`, controls included. tables: their words by id. retention: of the metric that
+    decides a table, by id. sources: by file of the code, its SHA-256; several where several
+    versions made the runs. failed: trials that failed, a sentence each, which were recorded on
+    purpose.
     """
 
     paper: str
@@ -82,7 +78,6 @@ class Recorded:
 
     @property
     def table_ids(self) -> set[str]:
-        """Of the tables that have cells or claims."""
         return {place.partition(": ")[0] for place in (*self.cells, *self.claims)}
 
     @property
@@ -184,18 +179,12 @@ def _problem(error: ValidationError, path: Path, what: str) -> FedreproError:
     return FedreproError(f"{path} is no {what}: {problem}")
 
 
-def _by_file(sources: Iterable[Mapping[str, str]]) -> dict[str, list[str]]:
-    """The hashes of each file that runs depend on."""
-    found: dict[str, dict[str, None]] = {}
-    for source in sources:
-        for file, content in source.items():
-            found.setdefault(file, {})[content] = None
-    return {file: list(contents) for file, contents in found.items()}
-
-
 def _recorded(report: Mapping[str, Any]) -> Recorded:
-    """A report as plain data, in what is compared of it."""
     made, tables = report["provenance"], (*report["tables"], *report.get("controls", ()))
+    claims = [(f"{table['id']}: {one['id']}", one) for table in tables for one in table["claims"]]
+    sources: dict[str, dict[str, None]] = {}
+    for file, content in (one for run in report["runs"] for one in run["source"].items()):
+        sources.setdefault(file, {})[content] = None
     plain = {
         "paper": report["paper"],
         "profile": report["profile"],
@@ -215,24 +204,16 @@ def _recorded(report: Mapping[str, Any]) -> Recorded:
             for table in tables
             for cell in table["cells"]
         },
-        "claims": {
-            f"{table['id']}: {claim['id']}": claim["answer"]["word"]
-            for table in tables
-            for claim in table["claims"]
-        },
+        "claims": {place: claim["answer"]["word"] for place, claim in claims},
         "tables": {table["id"]: table["word"] for table in tables},
         "retention": {
             table["id"]: table["answers"][0]["retention"]["mean"]
             for table in report["tables"]
             if table["answers"]
         },
-        "sources": _by_file(run["source"] for run in report["runs"]),
+        "sources": {file: list(contents) for file, contents in sources.items()},
         "versions": made["versions"],
-        "stated": {
-            f"{table['id']}: {claim['id']}": claim["holds"]
-            for table in tables
-            for claim in table["claims"]
-        },
+        "stated": {place: claim["holds"] for place, claim in claims},
         "failed": [
             f"{run['description']}, {error}" for run in report["runs"] for error in run["errors"]
         ],

@@ -8,6 +8,7 @@ from ..claims.nodes import CellKey, key_of
 from ..planning.plan import PlannedCell
 from ..results import Verdict
 from ..spec.model import Cell, Table
+from ..stats.intervals import describe
 from .evidence import Evidence
 from .published_value import published_values_of
 from .verdicts import JudgedCell, judge_table
@@ -58,7 +59,7 @@ def _without_judging(table: Table, planned: PlannedCell, evidence: Evidence) -> 
         return Verdict("DESCRIPTIVE", "The paper prints a dash here.")
     if not trials.found:
         return Verdict("ERROR" if trials.is_error else "NOT RUN", _sentence(trials.missing or ""))
-    value, sample = cell.printed.value, evidence.samples[key_of(cell)]
+    value, sample = cell.printed.value, describe(trials.found)
     difference = None if value is None or sample is None else sample.mean - float(value)
     settings = list(dict.fromkeys(one.setting for one in evidence.departures(planned)))
     if settings:
@@ -90,7 +91,6 @@ def _counted(cell: Cell, evidence: Evidence) -> tuple[float, ...]:
 
 
 def _more(cell: Cell, evidence: Evidence) -> str:
-    """That there are more trials than were declared."""
     there, counted = len(evidence.cells[key_of(cell)].values), len(_counted(cell, evidence))
     if there <= counted:
         return ""
@@ -119,7 +119,6 @@ def _also_covered(table: Table, cell: Cell) -> str:
 
 
 def _lacking(cell: Cell, evidence: Evidence) -> str:
-    """How many of its trials are there, where not all are."""
     trials = evidence.cells[key_of(cell)]
     if trials.incomplete is None and cell.kind == "analytic" and trials.failed:
         return _sentence(f"The count failed: {trials.missing}")

@@ -43,15 +43,10 @@ _RANKS = {
 class Movement:
     """One thing that is not the same on both sides.
 
-    Attributes:
-        where: the cell, `3: CP-CFL|SimCLR @ T = 25`, the claim, `3: id`, the table, `3`, or the
-            method, `methods: fedavg, accuracy`.
-        before: word, or number as text; 'absent' where the side lacks it.
-        after: the same of the later side.
-        difference: of the means, in the cell's unit.
-        regression: beyond tolerance, a worse word, or less than the earlier side has.
-        tolerance: of the difference.
-        files: edited in between, of the code behind the cell.
+    where: the cell, `3: CP-CFL|SimCLR @ T = 25`, the claim, `3: id`, the table, `3`, or the method,
+    `methods: fedavg, accuracy`. before, after: word, or number as text; 'absent' where the side
+    lacks it. difference: of the means, in the cell's unit. regression: beyond tolerance, a worse
+    word, or less than the earlier side has. files: edited in between, of the code behind the cell.
     """
 
     what: Literal[
@@ -67,7 +62,6 @@ class Movement:
 
     @property
     def sentence(self) -> str:
-        """The movement in one line."""
         size = ""
         if self.difference is not None and self.tolerance is not None:
             side = "beyond" if self.regression else "within"
@@ -79,12 +73,10 @@ class Movement:
 class BaselineCheck:
     """One paper against its baseline.
 
-    Attributes:
-        places: every cell, table and claim of the baseline that was compared, as in
-            `Movement.where`.
-        failed: trials that failed here and not in the baseline, a sentence each.
-        blind: cells whose mean may fall to the end of its metric within its tolerance.
-        inexact: why numbers were compared by tolerance although equal ones were asked for.
+    places: every cell, table and claim of the baseline that was compared, as in `Movement.where`.
+    failed: trials that failed here and not in the baseline, a sentence each. blind: cells whose
+    mean may fall to the end of its metric within its tolerance. inexact: why numbers were compared
+    by tolerance although equal ones were asked for.
     """
 
     baseline: Recorded
@@ -100,7 +92,6 @@ class BaselineCheck:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing regressed and no trial failed."""
         return not self.regressions and not self.failed
 
 
@@ -137,7 +128,7 @@ def compare(
     found += _restated(before, after)
     found += _of_methods(before, after, groups or {})
     found += _reworded("table", before.tables, after.tables)
-    return found + _reworded("claim", before.claims, after.claims)
+    return [*found, *_reworded("claim", before.claims, after.claims)]
 
 
 def check(baseline: Recorded, report: Report, *, exact: bool = False) -> BaselineCheck:
@@ -266,7 +257,6 @@ def _is_part(cell: RecordedCell, side: Recorded) -> bool:
 def _moved(
     place: str, old: RecordedCell | None, new: RecordedCell | None, compared: int
 ) -> Iterator[Movement]:
-    """What moved of a cell: its word, its trials, its mean and its spread."""
     a, b = (ABSENT if side is None else side.verdict for side in (old, new))
     before, after = ({} if side is None else side.by_seed for side in (old, new))
     is_lost = (old is not None and new is None) or (bool(before) and not after)
@@ -332,20 +322,12 @@ def _of_methods(before: Recorded, after: Recorded, groups: Mapping[str, str]) ->
 
 
 def _reworded(
-    what: Literal["claim", "table"],
-    before: Mapping[str, str],
-    after: Mapping[str, str],
-) -> list[Movement]:
-    """What has another word."""
-    sides = {
-        place: (before.get(place, ABSENT), after.get(place, ABSENT))
-        for place in dict.fromkeys((*before, *after))
-    }
-    return [
-        Movement(what, place, a, b, regression=_is_worse(a, b))
-        for place, (a, b) in sides.items()
-        if a != b
-    ]
+    what: Literal["claim", "table"], before: Mapping[str, str], after: Mapping[str, str]
+) -> Iterator[Movement]:
+    for place in dict.fromkeys((*before, *after)):
+        a, b = before.get(place, ABSENT), after.get(place, ABSENT)
+        if a != b:
+            yield Movement(what, place, a, b, regression=_is_worse(a, b))
 
 
 def _is_worse(before: str, after: str) -> bool:

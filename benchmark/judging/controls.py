@@ -27,7 +27,6 @@ class Gate:
         return None
 
     def table(self, found: Answered, data: Set[str]) -> Answered:
-        """What trials say of a table whose trained cells read `data`."""
         why = self.why_open(data)
         if why is None or found.word in _UNTOUCHED:
             return found
@@ -35,7 +34,6 @@ class Gate:
         return replace(found, word="OPEN", reason=why, answers=answers)
 
     def claim(self, found: ClaimResult, data: Set[str]) -> ClaimResult:
-        """A claim that rests on trained cells, which read `data`."""
         why = self.why_open(data)
         if why is None or found.word in _UNTOUCHED:
             return found

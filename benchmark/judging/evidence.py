@@ -22,7 +22,6 @@ from ..metrics import metric, outside
 from ..planning.plan import Plan, PlannedCell
 from ..planning.resolve import Resolved
 from ..results import Departure
-from ..stats.intervals import Sample, describe
 from ..store.record import TrialRecord
 from .trials import NOT_STORED, Finished, Missing, Trials
 
@@ -33,12 +32,7 @@ _LEVEL = 1e-4
 
 
 class Copies(NamedTuple):
-    """Which trials of a table repeat others.
-
-    Attributes:
-        of: by seed that repeats an earlier one, that earlier seed.
-        runs: in how many runs they are equal.
-    """
+    """Which trials of a table repeat an earlier one: its seed by theirs, equal in all `runs`."""
 
     of: Mapping[int, int]
     runs: int
@@ -53,14 +47,11 @@ class Copies(NamedTuple):
 
 @dataclass(frozen=True)
 class CellTrials:
-    """One cell's trials in its unit; None where a trial is missing.
+    """One cell's trials in its unit by `seeds`; None where a trial is missing.
 
-    Attributes:
-        seeds: of the values, in the same order.
-        missing: why there is no value at all.
-        is_error: whether that is an error, and not just not yet run.
-        incomplete: how many of the trials are there, and why not all; None if all are, or none is.
-        failed: `trial 3: diverged at round 7` for each failed trial of the run or of its start.
+    missing: why there is no value at all. is_error: whether that is more than not yet run.
+    incomplete: how many of the trials are there, and why not all; None if all are, or none is.
+    failed: `trial 3: diverged at round 7` for each failed trial of the run or of its start.
     """
 
     values: tuple[float | None, ...] = ()
@@ -80,7 +71,6 @@ class CellTrials:
         return {seed: value for seed, value in pairs if value is not None}
 
     def without(self, copies: Copies) -> Self:
-        """The trials, those left out that repeat an earlier one."""
         if not copies.of:
             return self
         pairs = zip(self.seeds, self.values, strict=True)
@@ -93,11 +83,8 @@ class CellTrials:
 class Evidence:
     """What is known of the cells of one plan.
 
-    Attributes:
-        trials: of its runs.
-        given: by cell, values that were made elsewhere, in the place of trials.
-        declared: how runs of which nothing is known depart from the paper, as is said of them.
-        made: what they were run on, as is said of them.
+    given: by cell, values that were made elsewhere, in the place of `trials`. declared: how runs of
+    which nothing is known depart from the paper, as is said of them. made: what they were run on.
     """
 
     plan: Plan
@@ -107,17 +94,16 @@ class Evidence:
     made: str = ""
 
     def trial(self, config: RunConfig, seed: int) -> Finished | Missing:
-        """A trial, or why there is none."""
         return self.trials.get((config.key, seed)) or Missing()
 
-    def finished(self, config: RunConfig) -> Sequence[Finished]:
-        """The finished trials of a run that the plan asks for, by seed."""
-        found = (self.trial(config, seed) for seed in self.plan.seeds(config))
-        return [one for one in found if isinstance(one, Finished)]
+    def all_of(self, config: RunConfig) -> dict[int, Finished | Missing]:
+        """The trials of a run that the plan asks for, by seed."""
+        return {seed: self.trial(config, seed) for seed in self.plan.seeds(config)}
 
     def records(self, config: RunConfig) -> Sequence[TrialRecord]:
-        """Their records."""
-        return [one.record for one in self.finished(config)]
+        """The records of its finished trials that the plan asks for, by seed."""
+        found = self.all_of(config).values()
+        return [one.record for one in found if isinstance(one, Finished)]
 
     def arrays(self, config: RunConfig | None, seed: int) -> Arrays:
         """The arrays of a trial; none if it is not finished.
@@ -128,19 +114,17 @@ class Evidence:
         return {} if isinstance(found, Missing) else found.arrays()
 
     def errors(self, config: RunConfig) -> tuple[str, ...]:
-        """`trial 3: diverged at round 7` for every trial that failed, by seed."""
-        found = {seed: self.trial(config, seed) for seed in self.plan.seeds(config)}
         return tuple(
             f"trial {seed}: {one.why}"
-            for seed, one in found.items()
+            for seed, one in self.all_of(config).items()
             if isinstance(one, Missing) and one.failed
         )
 
     @property
     def edited(self) -> set[str]:
         """The files that were edited since trials that are shown were made."""
-        shown = (one for run in self.plan.runs for one in self.finished(run))
-        return {file for one in shown for file in one.edited}
+        shown = (one for run in self.plan.runs for one in self.all_of(run).values())
+        return {file for one in shown if isinstance(one, Finished) for file in one.edited}
 
     @cached_property
     def cells(self) -> Mapping[CellKey, CellTrials]:
@@ -150,18 +134,12 @@ class Evidence:
             found = {key_of(planned.cell): self._trials(planned) for planned in self.plan.cells}
         kept, tables = dict(found), dict[str, list[PlannedCell]]()
         for planned in self.plan.cells:
-            if key_of(planned.cell) in found:
-                tables.setdefault(planned.cell.table, []).append(planned)
+            tables.setdefault(planned.cell.table, []).append(planned)
         for members in tables.values():
             copies = find_copies((one, found[key_of(one.cell)].by_seed) for one in members)
             for key in (key_of(one.cell) for one in members if one.cell.kind == "empirical"):
                 kept[key] = found[key].without(copies)
         return kept
-
-    @cached_property
-    def samples(self) -> Mapping[CellKey, Sample | None]:
-        """The trials of every planned cell in numbers; None where there are none."""
-        return {key: describe(trials.found) for key, trials in self.cells.items()}
 
     def departures(self, planned: Resolved) -> tuple[Departure, ...]:
         """How what a cell shows differs from the published protocol, its data included."""
@@ -187,21 +165,18 @@ class Evidence:
             return CellTrials(missing=planned.reason or "no run is bound to this cell")
         scale = 100.0 if cell.unit == "%" else 1.0
         values: list[float | None] = []
-        undefined = 0
-        seeds = self.plan.seeds(config)
-        for seed in seeds:
-            trial = self.trial(config, seed)
+        undefined, seeds, name = 0, self.plan.seeds(config), cell.metric or ""
+        for seed, trial in self.all_of(config).items():
             if isinstance(trial, Missing):
                 values.append(None)
                 continue
             try:
-                value = _read(trial.record, cell.metric or "", planned.read) * scale
+                value = _read(trial.record, name, planned.read) * scale
             except KeyError as error:
                 return CellTrials(missing=str(error.args[0]), is_error=True)
             if (problem := outside(value, cell.metric, cell.unit)) is not None:
                 return CellTrials(missing=f"trial {seed}: {problem}", is_error=True)
             values.append(value)
-            name = cell.metric or ""
             if name.startswith("auroc") and name.endswith("_by_client"):
                 undefined = max(undefined, int(trial.record.counts.get("undefined_auroc", 0)))
         lacking = values.count(None)
@@ -226,9 +201,7 @@ class Evidence:
         return ()
 
     def _why_missing(self, config: RunConfig) -> str:
-        """Why trials of a run are missing that did not fail."""
-        seeds = self.plan.seeds(config)
-        found = [self.trial(config, seed) for seed in seeds]
+        found = self.all_of(config).values()
         whys = dict.fromkeys(one.why for one in found if isinstance(one, Missing))
         if list(whys) == [NOT_STORED] and any(isinstance(one, Finished) for one in found):
             return "the others are not stored"

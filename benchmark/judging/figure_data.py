@@ -143,7 +143,6 @@ def _pictures(
 
 
 def _matrix(figure: Figure, drawing: PlannedCell, evidence: Evidence) -> Iterator[Series]:
-    """Choices by round, or class counts, of one trial of one run."""
     name, kind, axes = _PLOTS[figure.plot]
     arrays = evidence.arrays(drawing.config, figure.trial)
     if name in arrays:

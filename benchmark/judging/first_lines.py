@@ -61,7 +61,6 @@ def sentence(name: str, claims: Sequence[ClaimResult], has_others: bool = False)
 
 
 def _clause(claim: ClaimResult) -> str:
-    """What was found of one headline claim, and whether the published numbers say otherwise."""
     against = claim.support == "contradicted"
     return _found(claim) + (", although the published numbers contradict it" if against else "")
 
@@ -115,7 +114,6 @@ def would_show(tables: Sequence[TableResult]) -> Iterator[str]:
 
 
 def _place(table: TableResult) -> str:
-    """`table 3`, `figure 4`."""
     return table.id.replace("-", " ") if table.id.startswith("figure") else f"table {table.id}"
 
 
@@ -213,7 +211,6 @@ def interval(one: Interval, points: bool) -> str:
 
 
 def _times(one: Interval) -> str:
-    """`1.31 [1.18, 1.45]`."""
     ends = "" if one.low is None else f" [{one.low:.2f}, {one.high:.2f}]"
     return f"{one.mean:.2f}{ends}".replace("-", "−")
 

@@ -136,7 +136,6 @@ class _Judging:
 
     @cached_property
     def missing(self) -> Mapping[CellKey, str]:
-        """Why cells of the paper have no trial."""
         trials = self.evidence.cells
         return {
             key_of(cell): trials[key_of(cell)].missing or "no trial"
@@ -148,7 +147,6 @@ class _Judging:
 
     @property
     def looks(self) -> tuple[int, ...]:
-        """At how many trials is looked, rising."""
         return self.plan.profile.looks if self.plan.looks else ()
 
     @cached_property
@@ -159,7 +157,6 @@ class _Judging:
 
     @cached_property
     def shown(self) -> tuple[Table, ...]:
-        """The tables of the plan, in the paper's order."""
         return tuple(one for one in self.plan.paper.tables if one.id in self.plan.tables)
 
     @cached_property
@@ -181,12 +178,10 @@ class _Judging:
         return trained
 
     def data_in(self, table: Table) -> set[str]:
-        """The data sets of a table's trained cells."""
         return {name for key, name in self.data.items() if key[0] == table.id}
 
     @cached_property
     def headroom(self) -> Mapping[str, Headroom]:
-        """By data set, what was measured among controls."""
         cells = self.evidence.cells
         return measured(self.plan.controls, lambda one: cells[key_of(one.cell)].found)
 
@@ -206,12 +201,10 @@ class _Judging:
         return Gate(by_data) if tables else None
 
     def read_by(self, comparisons: Sequence[Elementary]) -> set[str]:
-        """The data sets of the trained cells that comparisons name."""
         leaves = [leaf for one in comparisons for leaf in one.leaves if is_trained(leaf)]
         return {self.data[leaf.key] for leaf in leaves if leaf.key in self.data}
 
     def claim(self, claim: Claim, comparisons: Sequence[Elementary], table: Table) -> ClaimResult:
-        """A claim as far as controls let it speak."""
         found, data = judge_claim(claim, comparisons, self.known(table, comparisons)), set[str]()
         if not table.is_control:
             data = self.read_by(comparisons)
@@ -252,7 +245,6 @@ class _Judging:
         return float(table.margin.value) if table.margin is not None and fits else None
 
     def tables(self, of_controls: bool = False) -> tuple[TableResult, ...]:
-        """What is shown of the paper, or its controls."""
         shown = (one for one in self.shown if one.is_control is of_controls)
         return tuple(map(self.table, shown))
 
@@ -326,7 +318,6 @@ class _Judging:
         }
 
     def first_lines(self, tables: Sequence[TableResult]) -> FirstLines:
-        """What the report says first."""
         paper, trials = self.plan.paper, self.evidence.cells.values()
         claims = [claim for table in tables for claim in table.claims]
         has_headlines = any(one.headline for table in paper.tables for one in table.claims)
@@ -342,7 +333,6 @@ class _Judging:
         )
 
     def control_line(self, gate: Gate, tables: Sequence[TableResult]) -> str:
-        """How many controls are seen, on which data none is, headroom, and what would be shown."""
         data = set().union(*(self.data_in(one) for one in self.shown if not one.is_control))
         said = [*parts(self.controls, gate, data, self.headroom.values()), *would_show(tables)]
         return "; ".join(said)

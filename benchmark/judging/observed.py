@@ -20,13 +20,10 @@ from ..stats.pattern import Pattern
 
 @dataclass(frozen=True)
 class Observed:
-    """A printed cell and its trials.
+    """A printed cell and its trials, by seed in the unit of the table.
 
-    Attributes:
-        trials: by seed, in the unit of the table.
-        source: tells apart what is read (run, metric and round); cells of one source are the same
-            trials.
-        printed: the printed value, a mean where columns were joined.
+    source: tells apart what is read (run, metric and round); cells of one source are the same
+    trials. printed: the printed value, a mean where columns were joined.
     """
 
     cell: Cell
@@ -48,11 +45,7 @@ Column = Mapping[str, Observed]
 
 @dataclass(frozen=True)
 class Columns:
-    """Columns of one metric, by label.
-
-    Attributes:
-        joined: for each label that stands for several printed columns, all of these.
-    """
+    """Columns of one metric by label; those that stand for several printed ones in `joined`."""
 
     cells: Mapping[str, Column]
     joined: Mapping[str, tuple[str, ...]]

@@ -44,8 +44,6 @@ def choices(plan: Plan) -> tuple[ChoiceResult, ...]:
 
 
 def _precisions(plan: Plan) -> tuple[ChoiceResult, ...]:
-    """The precision as a choice, where any run has another one than float32."""
-    taken = sorted({run.precision for run in plan.runs} - {FULL_PRECISION})
     alternatives = tuple(
         ReadingResult(
             name=f"--precision {one}",
@@ -55,7 +53,7 @@ def _precisions(plan: Plan) -> tuple[ChoiceResult, ...]:
             is_taken=True,
             only_evaluates=False,
         )
-        for one in taken
+        for one in sorted({run.precision for run in plan.runs} - {FULL_PRECISION})
     )
     choice = ChoiceResult(
         name="precision",
@@ -69,7 +67,6 @@ def _precisions(plan: Plan) -> tuple[ChoiceResult, ...]:
 
 
 def _has_effect(plan: Plan, reading: str) -> bool:
-    """Whether a reading that is taken changes anything; `--set` or a profile may win over it."""
     others = [name for name in plan.paper.readings if name != reading]
     return not plan.reads_as(plan.under(others))
 

@@ -14,7 +14,7 @@ from ..planning.plan import Plan, PlannedCell
 from ..results import Provenance, RunSummary
 from ..spec.folders import option_for
 from ..spec.model import Table
-from ..spec.settings import PRECISION
+from ..spec.settings import PRECISION, get
 from ..stats.intervals import describe
 from ..store.record import TrialRecord
 from ..training.checkout import commit
@@ -97,15 +97,11 @@ def run_on(plan: Plan, cells: Sequence[PlannedCell]) -> str:
     if not runs:
         return ""
     here = _said(
-        (run.data["name"] for _, run in runs),
-        (None if run.clients is None else run.clients.get("count") for _, run in runs),
-        (run.options.get("rounds") for _, run in runs),
+        (run.data["name"], (run.clients or {}).get("count"), run.options.get("rounds"))
+        for _, run in runs
     )
-    there = _said(
-        (_setting(one.cell.experiment, "clients", "data") for one, _ in runs),
-        (_setting(one.cell.experiment, "clients", "count") for one, _ in runs),
-        (_setting(one.cell.experiment, "training", "rounds") for one, _ in runs),
-    )
+    paths = ("clients.data", "clients.count", "training.rounds")
+    there = _said(tuple(get(one.cell.experiment, path) for path in paths) for one, _ in runs)
     trials = {len(plan.seeds(one.config)) for one, _ in runs if one.config is not None}
     most = max(trials, default=0)
     upto, noun = "up to " if len(trials) > 1 else "", "trial" if most == 1 else "trials"
@@ -121,17 +117,13 @@ def _federated(config: RunConfig | None) -> RunConfig | None:
     return found or config
 
 
-def _setting(experiment: Mapping[str, Any], group: str, name: str) -> Any:
-    return experiment.get(group, {}).get(name)
-
-
-def _said(data: Iterable[Any], clients: Iterable[Any], rounds: Iterable[Any]) -> str:
-    parts = (_listed(data, ""), _listed(clients, "clients"), _listed(rounds, "rounds"))
-    return ", ".join(filter(None, parts))
+def _said(runs: Iterable[tuple[Any, ...]]) -> str:
+    """Data, clients and rounds of some runs."""
+    nouns = ("", "clients", "rounds")
+    return ", ".join(filter(None, map(_listed, zip(*runs, strict=True), nouns)))
 
 
 def _listed(values: Iterable[Any], noun: str) -> str:
-    """`10, 20 or 30 rounds`; nothing where there is no value."""
     found = [str(value) for value in dict.fromkeys(values) if value is not None]
     if not found:
         return ""

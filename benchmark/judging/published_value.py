@@ -29,11 +29,9 @@ Z = NormalDist().inv_cdf(1 - LEVEL)
 class PublishedValue:
     """The published side of a cell.
 
-    Attributes:
-        low, high: bounds of what rounds to the printed value.
-        spread: None where the paper prints none for this experiment; of one run where it is
-            borrowed.
-        note: a sentence on where the spread is from, if that is not plain.
+    low, high: bounds of what rounds to the printed value. spread: None where the paper prints none
+    for this experiment; of one run where it is borrowed. note: a sentence on where the spread is
+    from.
     """
 
     value: float
@@ -65,17 +63,14 @@ def published_values(
     ddof: None where the paper does not say which; 0 is taken, which makes the larger deviation of
     it and so the wider interval.
 
-    Raises `ValueError` for a printed spread whose number of runs is not known.
+    runs: None where no number has a spread.
     """
-    deviations = []
-    for one in printed:
-        if one.sd is None:
-            continue
-        if runs is None:
-            raise ValueError(
-                f"'{one.text} ± {one.sd}' has a spread, but the spec's [sd] gives no runs"
-            )
-        deviations.append(printed_sd(one, ddof=ddof, runs=runs))
+    deviations = [
+        # The largest that a printed one may stand for.
+        unbiased_sd(float(one.sd + half_unit(one.sd)), ddof=ddof or 0, runs=runs)
+        for one in printed
+        if one.sd is not None and runs is not None
+    ]
     pooled = iter(borrow(deviations, [runs or 0] * len(deviations)))
     sides = []
     for one in printed:
@@ -86,14 +81,7 @@ def published_values(
     return sides
 
 
-def printed_sd(printed: Printed, *, ddof: int | None, runs: int) -> float:
-    """The largest deviation (ddof = 1) that a printed one may stand for."""
-    assert printed.sd is not None
-    return unbiased_sd(float(printed.sd + half_unit(printed.sd)), ddof=ddof or 0, runs=runs)
-
-
 def _zero(printed: Printed) -> str:
-    """What is said where a deviation of zero is printed."""
     if printed.sd is None or printed.sd:
         return ""
     return (

@@ -26,7 +26,6 @@ class Scoreboard:
 
     @cached_property
     def verdicts(self) -> Mapping[str, int]:
-        """How many cells carry each word."""
         return Counter(cell.verdict.word for cell in self._cells)
 
     @cached_property

@@ -16,10 +16,8 @@ NOT_STORED = "no finished trial is stored"
 class Finished:
     """A trial that is there.
 
-    Attributes:
-        record: its metrics, counts and provenance.
-        arrays: reads its arrays by name; raises `StoreError` if they are missing or damaged.
-        edited: files that were edited since it was made; none of the present code.
+    arrays: reads its arrays by name; raises `StoreError` if they are missing or damaged.
+    edited: files that were edited since it was made; none of the present code.
     """
 
     record: TrialRecord
@@ -78,7 +76,7 @@ def find_trial(
     if record is None and include_stale:
         earlier = store.earlier(run, seed)
         if earlier:
-            record, edited = max(earlier, key=_started)
+            record, edited = max(earlier, key=lambda one: str(one[0].provenance.get("started", "")))
     if record is not None:
         found = record
         return Finished(found, lambda: store.load_arrays(found), tuple(edited))
@@ -88,10 +86,6 @@ def find_trial(
     if stale := store.stale(run, seed):
         return Missing(f"stored trials are stale, edited since: {', '.join(stale)}")
     return Missing()
-
-
-def _started(one: tuple[TrialRecord, list[str]]) -> str:
-    return str(one[0].provenance.get("started", ""))
 
 
 def _drawn(plan: Plan) -> Iterator[tuple[RunConfig, int]]:

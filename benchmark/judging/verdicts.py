@@ -58,10 +58,9 @@ class JudgedCell:
 class Assessment:
     """The numbers behind one verdict, before any word is chosen.
 
-    Attributes:
-        nearest, farthest: the smallest and the largest |difference| that rounding allows.
-        errors: of the difference, with their degrees of freedom; all must be allowed.
-        p_beyond: not yet corrected over the table.
+    nearest, farthest: the smallest and the largest |difference| that rounding allows. errors: of
+    the difference, with degrees of freedom; all must be allowed. p_beyond: not corrected over the
+    table.
     """
 
     ours: Sample
@@ -173,11 +172,10 @@ def _verdict(
     cell: JudgedCell, one: Assessment, p_discrepant: float, tests: int, suffix: str
 ) -> Verdict:
     half = one.half_width(1 - LEVEL)
-    word = _word(cell.margin, one, p_discrepant)
+    word, needed = _word(cell.margin, one, p_discrepant), None
     shown = f"difference {_signed(one.difference)}{suffix}"
     margin = f"±{_plain(cell.margin)}{suffix}"
     within = f"±{_plain(one.half_width(0.975))}{suffix} in which 95 % of replications fall"
-    needed = None
     if word == "REPRODUCED":
         reason = (
             f"The {shown} and its 90 % interval, rounding included, lie within "

@@ -84,7 +84,6 @@ class Plan:
 
     @cached_property
     def controls(self) -> tuple[PlannedCell, ...]:
-        """The cells of tables of positive controls."""
         ids = {table.id for table in self.paper.tables if table.is_control}
         return tuple(one for one in self.cells if one.cell.table in ids)
 
@@ -104,12 +103,10 @@ class Plan:
 
     @cached_property
     def shown(self) -> frozenset[RunConfig]:
-        """The runs that a cell or a figure reads; others are only started from."""
         planned = (*self.cells, *self.drawings)
         return frozenset(one.config for one in planned if one.config is not None)
 
     def up_to_last_look(self) -> Self:
-        """The plan with all trials that its looks may show."""
         return replace(self, trials=self.looks[-1], asked={}) if self.looks else self
 
     def as_far_as_reached(self, is_there: Callable[[RunConfig, int], bool]) -> Self:
@@ -131,11 +128,9 @@ class Plan:
         return replace(self, asked=asked)
 
     def trials_to_run(self) -> list[Trial]:
-        """Every trial of every run, those that others start from first."""
         return [(run, seed) for run in self.runs for seed in self.seeds(run)]
 
     def sharing(self) -> Mapping[RunConfig, int]:
-        """How many cells read each run."""
         return Counter(planned.config for planned in self.cells if planned.config is not None)
 
     def under(self, readings: Sequence[str]) -> "Plan":
@@ -319,7 +314,6 @@ def planned_cell(cell: Cell, resolver: Resolver) -> PlannedCell:
 
 
 def _no_training(cell: Cell) -> str | None:
-    """Why a cell is not an experiment, or None if it is one."""
     if cell.printed.is_dash:
         return "nothing is printed"
     if cell.skip is not None:

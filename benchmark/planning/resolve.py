@@ -98,7 +98,6 @@ class Resolver:
         self.effective: set[int] = set()
 
     def overrides(self, bound: Cell) -> tuple[Override, ...]:
-        """What the profile sets out to change of a cell, in order."""
         return self.profile.overrides_for(bound, self._on)
 
     def resolve(self, bound: Cell, metric: str | None) -> Resolved:
@@ -269,7 +268,6 @@ class _Making:
         )
 
     def _start(self) -> RunConfig | None:
-        """The run that pre-trains the encoder, if one does."""
         name = self._get("pretraining.method", NO_PRETRAINING)
         if name == NO_PRETRAINING:
             return None
@@ -355,7 +353,6 @@ class _Making:
     def _encoder(
         self, method: str = "", decided: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        """The encoder with the options that `method` has decided."""
         name = self._name("encoder.name")
         if not name:
             return {}

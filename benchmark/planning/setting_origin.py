@@ -101,7 +101,6 @@ def _told(run: RunConfig, bound: Cell, open_choices: tuple[Unstated, ...]) -> It
 
 
 def _concerns(choice: Unstated, run: RunConfig, bound: Cell) -> bool:
-    """Whether an open choice is about what a run of a cell does."""
     minimised = None if run.objective is None else run.objective["name"]
     limits = (
         (choice.methods, (settings.get(bound.experiment, "method"),)),

@@ -67,7 +67,6 @@ class Summary:
         return [scale * curve.read(planned.read) for curve in curves]
 
     def line(self) -> str:
-        """One among those of several papers."""
         plan, left = self.plan, self.estimate
         ahead = "nothing is missing" if left is None else left.said
         return (
@@ -76,7 +75,6 @@ class Summary:
         )
 
     def lines(self) -> list[str]:
-        """For a reader."""
         plan, shared = self.plan, [n for n in self.sharing.values() if n > 1]
         stages = Counter(run.stage for run in plan.runs).most_common()
         lines = [

@@ -40,7 +40,6 @@ class Alternative(InFile):
 
     @property
     def only_evaluates(self) -> bool:
-        """Whether it reads the same trials in another way."""
         return not self.set
 
 

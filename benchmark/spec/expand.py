@@ -34,7 +34,6 @@ def expand(paper: Paper) -> Paper:
 
 
 def _profile(name: str, profiles: Mapping[str, Profile]) -> Profile:
-    """A profile, which runs what the one does that it is like."""
     own = profiles[name]
     like = profiles[own.like or name]
     shared = {key: getattr(like, key) for key in ("overrides", "omit", "on", "data")}
@@ -42,7 +41,6 @@ def _profile(name: str, profiles: Mapping[str, Profile]) -> Profile:
 
 
 def _table(table: Table, paper: Paper) -> Table:
-    """The table with its cells in print order, row by row."""
     defaults = [(Origin("paper"), paper.experiment), (Origin("table"), table.experiment)]
     table = replace(table, paper=paper.id)
     figure = table.figure and replace(table.figure, runs=tuple(_drawn_runs(table, defaults)))

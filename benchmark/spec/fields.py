@@ -192,7 +192,6 @@ class PublishedEntry(InFile):
 
     @property
     def printed(self) -> Printed:
-        """The value with its range."""
         return replace(self.value, low=self.low, high=self.high)
 
 

@@ -109,7 +109,6 @@ def _sound(paper: _File[Paper], tables: Sequence[_File[Table]]) -> Paper:
 
 
 def _files(id: str, root: Folders) -> tuple[_File[Paper], list[_File[Table]]]:
-    """The file of a paper, and those of its tables by name."""
     known = paper_folders(root)
     if id not in known:
         places = ", ".join(map(str, as_folders(root)))

@@ -191,7 +191,6 @@ class TableColumn(InFile):
 
     @property
     def binds(self) -> bool:
-        """Whether it says anything of a run, or of where and what is read from one."""
         return bool(self.experiment) or self.at is not None or self.metric is not None
 
 
@@ -276,7 +275,6 @@ class Cell:
 
     @property
     def parts(self) -> Label:
-        """The parts of its row's label, then those of its column's."""
         return self.row + self.column
 
     @property
@@ -381,7 +379,6 @@ class Table(InFile):
 
     @cached_property
     def by_place(self) -> Mapping[tuple[Label, Label], Cell]:
-        """Its cells by row and column."""
         return {(cell.row, cell.column): cell for cell in self.cells}
 
     @property
@@ -391,7 +388,6 @@ class Table(InFile):
 
     @property
     def drawn(self) -> tuple[Cell, ...]:
-        """The runs of its figure."""
         return () if self.figure is None else self.figure.runs
 
     def margin_of(self, cell: Cell) -> Margin | None:

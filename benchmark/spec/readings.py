@@ -31,7 +31,6 @@ class Reading:
 
     @property
     def name(self) -> str:
-        """What `--reading` takes."""
         return self.alternative.name
 
     def concerns(self, table: str, experiment: Experiment) -> bool:

@@ -168,7 +168,6 @@ class _Rules:
             self.report.add(at, f"unknown {what} '{name}'{suggestion(name, names.known(what))}")
 
     def _setting_problem(self, path: str, value: Any) -> str | None:
-        """What is wrong with a value at a path of an experiment."""
         said = settings.problem(path, value, self.vocabulary)
         if said is None and path in names.PATHS and isinstance(value, str):
             return names.problem(names.PATHS[path], value, self.vocabulary)

@@ -38,7 +38,6 @@ class Interval:
         return Interval(self.mean / divisor, self.low / divisor, self.high / divisor)
 
     def widened(self, factor: float) -> "Interval":
-        """The interval with so many times its half width."""
         if self.low is None or self.high is None:
             return self
         reach = (self.high - self.low) / 2 * factor
@@ -49,9 +48,7 @@ class Interval:
 class Sample:
     """What intervals and tests need of `n` finite values.
 
-    Attributes:
-        sd: with ddof = 1; not a number below two values.
-        flat: whether all values are equal, so that there is no spread to work with.
+    sd: with ddof = 1; not a number below two values. flat: whether all values are equal.
     """
 
     n: int
@@ -82,10 +79,7 @@ def describe(values: Sequence[float]) -> Sample | None:
 
 
 def is_flat(values: NDArray[np.float64], step: float = 0.0) -> bool:
-    """Whether values are all equal but for rounding.
-
-    step: the rounding of what they are differences of, in their unit.
-    """
+    """Whether values are equal but for rounding; `step`: that of what they are differences of."""
     return bool(np.ptp(values) <= max(step, _EQUAL * float(np.abs(values).max())))
 
 
@@ -114,9 +108,7 @@ def t_interval(values: ArrayLike, level: float = 0.95, step: float = _EQUAL) -> 
 def detectable(sd: float, n: int, level: float = 0.95) -> float | None:
     """The smallest mean that a t-test of `n` trials shows with a power of 80 % (noncentral t).
 
-    None where it is beyond fifty standard errors, or where equal trials have no spread.
-
-    sd: standard deviation of one trial. level: of the interval.
+    None beyond fifty standard errors, or where equal trials have no spread. sd: of one trial.
     """
     from scipy import optimize, stats
 

@@ -50,7 +50,6 @@ class Pattern:
 
     @property
     def n(self) -> int:
-        """The number of paired trials."""
         return int(self.trials.shape[-1])
 
     @property

@@ -35,14 +35,7 @@ class Spread:
 
 
 def unbiased_sd(sd: float, *, ddof: int, runs: int) -> float:
-    """A standard deviation of `runs` values brought from `ddof` to ddof = 1.
-
-    Raises `ValueError` for fewer than two runs, or a ddof other than 0 and 1.
-    """
-    if runs < 2:
-        raise ValueError(f"a standard deviation of {runs} run(s) is not defined")
-    if ddof not in (0, 1):
-        raise ValueError(f"ddof must be 0 or 1, not {ddof}")
+    """A standard deviation of two `runs` or more brought from `ddof` (0 or 1) to ddof = 1."""
     return sd * math.sqrt((runs - ddof) / (runs - 1))
 
 
@@ -104,9 +97,7 @@ def alike(sds: Sequence[float], runs: Sequence[int]) -> bool:
 
     A deviation of zero is never alike: it says that values were equal, not how far they spread.
     """
-    if len(sds) < 2 or min(sds) <= 0:
-        return False
-    return bartlett(sds, runs) >= POOLING_LEVEL
+    return len(sds) > 1 and min(sds) > 0 and bartlett(sds, runs) >= POOLING_LEVEL
 
 
 def borrow(sds: Sequence[float], runs: Sequence[int]) -> list[Spread]:

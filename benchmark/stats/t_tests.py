@@ -82,12 +82,8 @@ def shares(counts: Sequence[int], declared: int) -> list[float]:
     each other.
 
     counts: of trials at each look. A look that adds no trial to an earlier one has share 0, and
-    trials beyond `declared` have none left to spend.
-
-    Raises `ValueError` if `declared` is not positive, or a count is negative.
+    trials beyond `declared` (at least 1) have none left to spend.
     """
-    if declared < 1 or min(counts, default=0) < 0:
-        raise ValueError(f"looks at {list(counts)} of {declared} declared trials")
     found, spent = [], 0.0
     for count in counts:
         due = max(spent, math.log1p((math.e - 1) * min(1.0, count / declared)))

@@ -3,7 +3,7 @@ from decimal import Decimal
 import pytest
 
 from fedrepro.benchmark.claims.bind_cells import bind
-from fedrepro.benchmark.claims.grammar import Cells, Function, Number, Operation, parse
+from fedrepro.benchmark.claims.grammar import Aggregate, Arithmetic, Cells, Number, parse
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec.model import Claim, Paper, Table
 from tests.benchmark.audit.small_paper import cell
@@ -46,9 +46,11 @@ def refused(holds, of=MAIN):
 
 def test_precedence_and_association_are_those_of_arithmetic():
     side = parse("1 - 2 * 'a' / 4 - (5 - 6) > 0").first
-    inner = Operation("/", Operation("*", Number(Decimal(2)), Cells((("a",),))), Number(Decimal(4)))
-    brackets = Operation("-", Number(Decimal(5)), Number(Decimal(6)))
-    expected = Operation("-", Operation("-", Number(Decimal(1)), inner), brackets)
+    inner = Arithmetic(
+        "/", Arithmetic("*", Number(Decimal(2)), Cells((("a",),))), Number(Decimal(4))
+    )
+    brackets = Arithmetic("-", Number(Decimal(5)), Number(Decimal(6)))
+    expected = Arithmetic("-", Arithmetic("-", Number(Decimal(1)), inner), brackets)
     assert side == expected
 
 
@@ -62,7 +64,7 @@ def test_lists_take_their_columns_and_table_and_functions_take_a_list():
     cells = parse("'a|b', 'c|*' at 'x', 'y|z' in '11' > 1").first
     assert cells == Cells((("a", "b"), ("c", "*")), (("x",), ("y", "z")), "11")
     largest = parse("max('a', 'b' at 'x') > 1").first
-    assert largest == Function("max", Cells((("a",), ("b",)), (("x",),), whole=True))
+    assert largest == Aggregate("max", Cells((("a",), ("b",)), (("x",),), whole=True))
 
 
 @pytest.mark.parametrize(

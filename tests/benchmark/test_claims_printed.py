@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fedrepro.benchmark.claims.bind_cells import bind
-from fedrepro.benchmark.claims.nodes import Arithmetic
+from fedrepro.benchmark.claims.grammar import Arithmetic
 from fedrepro.benchmark.claims.printed import range_over, support, support_one
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec.model import Claim
