@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from ..benchmark.audit.findings import STATUSES, Finding, Status
 from ..benchmark.spec.model import Paper
 from . import layout
-from .markdown_text import code, escape, table
+from .markdown_text import code, without_gaps
 from .pages import page
 
 Audited = Sequence[tuple[Paper, Sequence[Finding]]]
@@ -55,52 +55,18 @@ def headline(findings: Sequence[Finding]) -> str:
 
 def html(audited: Audited) -> str:
     """The report as one self-contained page; everything that comes from a spec is escaped."""
-    names = (by_status, counts, headline, in_words, kind_counts)
-    functions = {one.__name__: one for one in names}
-    return page("audit.html").render(audited=audited, meanings=layout.FINDINGS, **functions)
+    return _rendered("audit.html", audited)
 
 
 def markdown(audited: Audited) -> str:
     """The report as Markdown that renders on a code host."""
-    meanings = [f"- **{word}**: {meaning}" for word, meaning in layout.FINDINGS.items()]
-    blocks = [
-        "# What the printed numbers say of each other",
-        "Nothing was trained. Every printed number stands for all values that round to it.",
-        "\n".join(meanings),
-        _counts("paper", [(paper.id, counts(findings)) for paper, findings in audited]),
-    ]
-    for paper, findings in audited:
-        blocks += _paper(paper, findings)
-    return "\n\n".join(blocks) + "\n"
+    return without_gaps(_rendered("audit.md", audited))
 
 
-def _paper(paper: Paper, findings: Sequence[Finding]) -> list[str]:
-    blocks = [
-        f"## {escape(paper.id)}: {escape(paper.title)}",
-        headline(findings),
-        _counts("check", kind_counts(findings)),
-    ]
-    for status, found in by_status(findings):
-        listed = "\n\n".join(map(_finding, found))
-        title = f"{len(found)} {status}"
-        if status == "consistent":
-            blocks.append(f"<details>\n<summary>{title}</summary>\n\n{listed}\n\n</details>")
-        else:
-            blocks += [f"### {title}", listed]
-    return blocks
-
-
-def _finding(one: Finding) -> str:
-    return (
-        f"- {escape(one.statement)}\n"
-        f"  - published: {escape(one.published)}\n"
-        f"  - computed: {escape(one.computed)}\n"
-        f"  - {code(one.id)}"
-    )
-
-
-def _counts(what: str, rows: Sequence[tuple[str, Counts]]) -> str:
-    return table([what, *layout.FINDINGS], [[name, *map(str, one.values())] for name, one in rows])
+def _rendered(template: str, audited: Audited) -> str:
+    functions = {one.__name__: one for one in (by_status, counts, headline, in_words, kind_counts)}
+    made = page(template, {"code": code}, functions)
+    return made.render(audited=audited, meanings=layout.FINDINGS)
 
 
 FILES = {"audit.html": html, "audit.md": markdown}

@@ -1,7 +1,6 @@
 """Pieces of Markdown in which a text from elsewhere stays text."""
 
 import re
-from collections.abc import Sequence
 
 from ..benchmark.printable import one_line
 from ..benchmark.spec.fields import ADDRESS
@@ -39,7 +38,7 @@ def strong(word: str) -> str:
 
 def address(text: str) -> str:
     """Where a paper can be read, as a link; anything but a web address is text."""
-    return f"<{text}>" if ADDRESS.fullmatch(text) else escape(text)
+    return Written(f"<{text}>" if ADDRESS.fullmatch(text) else escape(text))
 
 
 def code(text: str) -> str:
@@ -52,7 +51,7 @@ def code(text: str) -> str:
 def block(text: str) -> str:
     """A block of code."""
     fence = "`" * max(3, 1 + _longest(text))
-    return f"{fence}\n{one_line(text)}\n{fence}"
+    return Written(f"{fence}\n{one_line(text)}\n{fence}")
 
 
 def _longest(text: str) -> int:
@@ -60,14 +59,6 @@ def _longest(text: str) -> int:
     return max(map(len, re.findall("`+", text)), default=0)
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table; its fields are escaped."""
-    lines = ["| " + " | ".join(escape(text) or " " for text in header) + " |"]
-    lines.append("|" + "---|" * len(header))
-    lines += ["| " + " | ".join(escape(text) for text in row) + " |" for row in rows]
-    return "\n".join(lines)
-
-
-def details(summary: str, body: str) -> str:
-    """Markdown that opens at a click on its summary, which is plain text."""
-    return f"<details><summary>{summary}</summary>\n\n{body}\n\n</details>"
+def without_gaps(text: str) -> str:
+    """Markdown in which what is empty leaves no blank lines of its own."""
+    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"

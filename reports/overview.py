@@ -15,9 +15,10 @@ _ORDERS = {
 }
 
 
-def counts(
-    boards: Iterable[Scoreboard], what: Literal["verdicts", "claims", "tables", "findings"]
-) -> dict[str, int]:
+Counted = Literal["verdicts", "claims", "tables", "findings"]
+
+
+def counts(boards: Iterable[Scoreboard], what: Counted) -> dict[str, int]:
     """How many cells, claims or audit findings (each once) carry each word, in a fixed order."""
     found = Counter[str]()
     for board in boards:

@@ -1,4 +1,4 @@
-"""HTML pages from templates: escaped, complete, and with nothing to fetch."""
+"""HTML pages and Markdown from templates: escaped, complete, and with nothing to fetch."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -10,6 +10,7 @@ from ..benchmark.judging.baseline import Recorded
 from ..benchmark.judging.comparison import ABSENT, Movement
 from ..benchmark.printable import printable
 from . import layout
+from .markdown_text import escape
 
 
 def page(
@@ -22,11 +23,14 @@ def page(
     names: what it and the templates that it imports may use. Its own values come with `render`,
     which raises `jinja2.UndefinedError` for one that was not given.
     """
+    is_page = template.endswith(".html")
     environment = Environment(
         loader=PackageLoader("fedrepro.reports", "templates"),
-        autoescape=True,
+        autoescape=is_page,
         undefined=StrictUndefined,
-        finalize=_shown,
+        finalize=_shown
+        if is_page
+        else lambda value: escape(value if isinstance(value, str) else str(value)),
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -45,6 +49,11 @@ def badge(text: str, word: str | None = None) -> Markup:
 def css_class(word: str) -> str:
     """A verdict or claim word as a class name: 'NOT RUN' → 'not-run'."""
     return "".join(c if c.isalnum() else "-" for c in word.lower()).strip("-")
+
+
+def _written(value: object) -> str:
+    """What Markdown shows of a value: text as text."""
+    return escape(value if isinstance(value, str) else str(value))
 
 
 def _shown(value: object) -> object:
