@@ -1,4 +1,4 @@
-"""Makes the gallery of reports: one of each paper, the audit, and one multiverse.
+"""Makes the gallery of reports: one of each paper, beside the audit and one multiverse.
 
 `python docs/site/gallery.py OUT [STORE ...]` writes OUT/gallery.md and OUT/gallery/*. A paper that
 a store holds under the reduced profile is judged from there, trials of earlier code included. Any
@@ -11,13 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import fedrepro
-from fedrepro.cli import main as command
 
-MULTIVERSE = [
-    *("mfcl", "--tables", "3"),
-    *("--readings", "sent-before-pooling", "--profile", "reduced"),
-]
-"""Claims on costs, which are counted at the published size in seconds: every one is decided."""
 SMOKE = "**smoke**: seconds of training, to show the form; its numbers say nothing"
 PAGE = """\
 # Gallery
@@ -57,10 +51,9 @@ def row_of(found: fedrepro.Results, title: str) -> str:
 
 
 def make(out: Path, stores: Sequence[Path]) -> None:
-    """Writes all of the gallery to `out`.
+    """Writes the gallery to `out`, beside what nox put there, and removes all but HTML.
 
-    Raises `FedreproError` for a folder that is no store or cannot be written, and `RuntimeError`
-    if the audit or the multiverse has come to no report.
+    Raises `FedreproError` for a folder that is no store or cannot be written.
     """
     rows = []
     with TemporaryDirectory() as name:
@@ -70,18 +63,6 @@ def make(out: Path, stores: Sequence[Path]) -> None:
             fedrepro.report(found, out / "gallery" / str(paper))
             rows.append(row_of(found, known["title"]))
             print(rows[-1], flush=True)
-        wanted = (
-            (["audit"], out / "gallery" / "audit", "audit.html"),
-            (
-                ["multiverse", *MULTIVERSE, "--store", str(trained)],
-                out / "gallery" / "multiverse",
-                "report.html",
-            ),
-        )
-        for words, folder, file in wanted:
-            code = command([*words, "--out", str(folder)])
-            if code not in (0, 1, 3) or not (folder / file).is_file():
-                raise RuntimeError(f"fedrepro {words[0]} ended with {code}")
     for unshown in (out / "gallery").rglob("*"):
         if unshown.is_file() and unshown.suffix != ".html":
             unshown.unlink()
