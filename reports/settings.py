@@ -14,8 +14,8 @@ are those of specs and of `--set`.
 
 - *the paper*: stated in `tables/`.
 - *open*: stated there, where the paper leaves it open; the text is the entry of its `[[unstated]]`.
-- *authors*: from `NAME.toml` beside the method's or the objective's module, with its source.
-- *default*: of the module named, whose sources are listed at the end.
+- *authors*: from `NAME.toml` next to the module of the method or the objective, with its source.
+- *default*: of the module named; sources are listed at the end.
 - *the method*: follows from the method itself.
 """
 _WORDS = {

@@ -92,7 +92,7 @@ def sentence(words: Sequence[VerdictWord]) -> str:
     ranked = sorted(counts, key=get_args(VerdictWord).index)
     counted = ", ".join(f"{counts[word]} `{word}`" for word in ranked)
     cells_have = "cell has" if len(words) == 1 else "cells have"
-    return f"At full protocol {len(words)} {cells_have} been run (docs/published.md): {counted}."
+    return f"At full protocol {len(words)} {cells_have} been [run](docs/published.md): {counted}."
 
 
 def texts(cells: Sequence[tuple[str, str, CellResult]]) -> Mapping[str, str]:
