@@ -22,11 +22,11 @@ Whole reports, each in one file. [Reports](reports.md) explains what is in them.
 |---|---|---|
 {rows}
 
-The [audit](gallery/audit/audit.html) holds the printed numbers of all papers against each
+The [audit](gallery/audit/audit.html) compares the published values of all papers with each
 other, and trains nothing ([how](audit.md)).
 
 The [multiverse](gallery/multiverse/report.html) has MFCL's claims on what its clients send and
-hold, with what is sent before pooling and behind it: the paper says both. The costs are counted at
+hold, with what is sent before pooling and after it: the paper says both. The costs are counted at
 the published size.
 """
 
