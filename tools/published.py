@@ -16,8 +16,8 @@ from pathlib import Path, PurePath
 from typing import Any, get_args
 
 from fedrepro.benchmark.config import FULL_PRECISION
+from fedrepro.benchmark.judging.evidence import load_trials
 from fedrepro.benchmark.judging.judge import judge
-from fedrepro.benchmark.judging.trials import load_trials
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.results import CellResult, VerdictWord
 from fedrepro.benchmark.spec.load import load_paper, paper_ids

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from ..errors import SpecError
 from ..spec import limits
 from ..spec.fields import Label
-from ..spec.model import Claim, Paper, Relation, Table
+from ..spec.model import Claim, Paper, Relation, Table, matches
 from ..spec.problems import nearest
 from .grammar import Aggregate, Arithmetic, Cells, Chain, Expression, Number, Step, parse
 from .nodes import Elementary, Leaf, Node, common_unit, unit_of
@@ -235,15 +235,9 @@ def matching(pattern: Label, labels: Sequence[Label], what: str, table: Table) -
     """
     if "*" not in pattern and pattern in labels:
         return [pattern]
-    found = [
-        label
-        for label in labels
-        if len(label) == len(pattern)
-        and all(want in ("*", part) for want, part in zip(pattern, label, strict=True))
-    ]
-    if found:
-        return found
     text, known = "|".join(pattern), ["|".join(label) for label in labels]
+    if found := [label for label in labels if matches(text, label)]:
+        return found
     lengths = {len(label) for label in labels}
     if len(pattern) not in lengths:
         expected = " or ".join(map(str, sorted(lengths)))

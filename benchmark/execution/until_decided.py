@@ -14,8 +14,8 @@ from ..claims.bind_cells import bind
 from ..claims.contrasts import is_trained
 from ..claims.nodes import CellKey, Elementary, key_of
 from ..config import RunConfig, Trial, with_starts
+from ..judging.evidence import load_trials
 from ..judging.judge import judge
-from ..judging.trials import load_trials
 from ..planning.estimate import duration
 from ..planning.headroom import METRIC, PIXELS
 from ..planning.plan import Plan

@@ -46,25 +46,17 @@ def judge_external(
     named = tables_of(rows, paper)
     plan = external_plan(paper, named if tables is None else tables)
     given = bind_rows(rows, plan, protocol)
-    external = External(
-        protocol=protocol,
-        note=note,
-        files=tuple(files),
-        seeds=given.seeds,
-        values=len(rows),
-        statement=_statement(protocol, note, files) + _gaps(given.seeds),
-    )
-    shown = replace(plan, trials=len(given.seeds))
-    here = note or "not declared to be that"
+    statement = _statement(protocol, note, files) + _gaps(given.seeds)
+    external = External(protocol, note, tuple(files), given.seeds, len(rows), statement)
+    shown, own = replace(plan, trials=len(given.seeds)), note or "not declared to be that"
+    declared = Departure("protocol", "the published protocol", own, _WHY)
+    is_full, full = protocol == "full", "declared to follow the published protocol"
     evidence = Evidence(
         shown,
         {},
         given={key_of(one.cell): _trials(key_of(one.cell), given) for one in shown.cells},
-        declared=None
-        if protocol == "full"
-        else Departure("protocol", "the published protocol", here, _WHY),
-        made="results of others, "
-        + ("declared to follow the published protocol" if protocol == "full" else here),
+        declared=None if is_full else declared,
+        made=f"results of others, {full if is_full else own}",
     )
     report = judge_evidence(evidence, command=command, audit=audit)
     known = "not known to fedrepro"

@@ -21,14 +21,13 @@ from ..stats.intervals import describe
 from .answers import Answered, answer, pooled
 from .cell_verdicts import cell_verdicts
 from .controls import Gate, given, parts
-from .evidence import Evidence
+from .evidence import Evidence, Finished, Trials
 from .figure_data import panels
 from .first_lines import evidence, sentence, totals, would_show
 from .first_lines import run_on as what_first
 from .observed import Observed, observed
 from .other_readings import choices, read_otherwise, universes, with_other_readings
 from .provenance import command_of, more_trials, provenance, run_on, run_summaries
-from .trials import Finished, Trials
 
 
 def judge(
@@ -39,7 +38,7 @@ def judge(
     wall_s: float = 0.0,
     audit: bool = True,
 ) -> Report:
-    """The report of a plan on trials (`benchmark.judging.trials.load_trials`).
+    """The report of a plan on trials (`benchmark.judging.evidence.load_trials`).
 
     Of a plan with looks, each run is shown as far as the last look that its trials have reached.
 
@@ -341,12 +340,7 @@ class _Judging:
         """What the audit found out of order among the printed numbers of `table`."""
         return tuple(
             AuditFinding(
-                id=one.id,
-                kind=one.kind,
-                statement=one.statement,
-                published=one.published,
-                computed=one.computed,
-                status=one.status,
+                *(one.id, one.kind, one.statement, one.published, one.computed, one.status),
                 cells=tuple((row, column) for id, row, column in one.cells if id == table.id),
             )
             for one in self.audit

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Self
@@ -206,9 +206,15 @@ def make_plan(
             bind(claim, table, paper)
         for relation in table.relations:
             tuple(instances(relation, table, paper))
-    look = cache(partial(_own_data, data_dir, download))  # many cells name the same
+
+    @cache  # many cells name the same
+    def look(name: str) -> Any:
+        from ..data.own import content  # what computes; few plans have data of one's own
+
+        return content(name, data_dir, download)
+
     if on is not None and on not in chosen.on and names.is_own_data(on):
-        from .own_data import put_on  # what computes; few plans have data of one's own
+        from .own_data import put_on
 
         paper, on = put_on(paper, profile, look(on)), look(on).name
         chosen = paper.profiles[profile]
@@ -260,12 +266,6 @@ def make_plan(
         paper, chosen, on, n_trials, cells, runs, drawings, tuple(changes.items()), rows, more,
         asked, chosen.looks if trials is None else looks, data_dir,
     )  # fmt: skip
-
-
-def _own_data(data_dir: Path | None, download: bool, name: str) -> Any:
-    from ..data.own import content
-
-    return content(name, data_dir, download)
 
 
 def _in_series(profile: Profile, series: int, paper: Paper) -> Profile:

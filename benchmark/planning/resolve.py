@@ -98,16 +98,22 @@ class Resolver:
         self.effective: set[int] = set()
 
     def overrides(self, bound: Cell) -> tuple[Override, ...]:
-        return self.profile.overrides_for(bound, self._on)
+        """All overrides of a cell in order: the paper's, the table's to the row's, those of `on`.
+
+        Raises `KeyError` if the profile cannot be put on that data set.
+        """
+        profile, data = self.profile, self._on or self.profile.data
+        own = bound.overrides.get(profile.source, ())
+        return profile.overrides + own + (() if data is None else profile.on[data])
 
     def resolve(self, bound: Cell, metric: str | None) -> Resolved:
         """The run behind a cell, and how it is read.
 
         Raises `UnresolvedError`, a `SpecError`, if settings are missing or refused.
         """
-        reason = self.profile.omitted(bound.experiment)
-        if reason is not None:
-            return Resolved(None, reason, bound.read)
+        for one in self.profile.omit:
+            if get(bound.experiment, one.path) == one.value:
+                return Resolved(None, one.why, bound.read)
         # Every other metric is one more number of the same run.
         is_own = not names.exists("metric", metric) or metric in MEASUREMENTS
         overrides = self.overrides(bound)

@@ -16,7 +16,7 @@ from pydantic import (
     Strict,
     ValidationInfo,
 )
-from pydantic_core import PydanticCustomError, core_schema
+from pydantic_core import PydanticCustomError
 
 from . import limits
 from .printed import Printed
@@ -141,19 +141,17 @@ class InFile:
     __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
 
 
-class _Filled:
+def _refuse(value: Any) -> Any:
+    raise PydanticCustomError("extra_forbidden", "unknown key")
+
+
+class _Filled(PlainValidator):
     """Marks a field that is no key of a file."""
 
     is_no_key = True
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
-        return core_schema.no_info_plain_validator_function(self._refuse)
 
-    def _refuse(self, value: Any) -> Any:
-        raise PydanticCustomError("extra_forbidden", "unknown key")
-
-
-Filled = _Filled()
+Filled = _Filled(_refuse)
 
 
 def read_printed(value: Any) -> Printed:

@@ -431,24 +431,6 @@ class Profile(InFile):
         """With how many trials a cell is judged; None where no looks are declared."""
         return max(self.looks, default=None)
 
-    def omitted(self, experiment: Experiment) -> str | None:
-        """Why the profile does not run the experiment of a cell, or None if it does."""
-        for omission in self.omit:
-            value: Any = experiment
-            for key in omission.path.split("."):
-                value = value.get(key) if isinstance(value, Mapping) else None
-            if value == omission.value:
-                return omission.why
-        return None
-
-    def overrides_for(self, cell: Cell, on: str | None = None) -> tuple[Override, ...]:
-        """All overrides of a cell in order: the paper's, the table's to the row's, those of `on`.
-
-        Raises `KeyError` if the profile cannot be put on that data set.
-        """
-        own, data = cell.overrides.get(self.source, ()), on or self.data
-        return self.overrides + own + (() if data is None else self.on[data])
-
 
 def matches(pattern: str, label: Sequence[str]) -> bool:
     """Whether a label is one of a pattern `A|*`: its parts, or `*` for any."""

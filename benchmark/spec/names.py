@@ -69,7 +69,8 @@ def exists(what: str, name: Any) -> bool:
     """
     if not isinstance(name, str) or (what == "data set" and data_names.is_file(name)):
         return isinstance(name, str)
-    return name in known(what) or _own(what, _plain(what, name))[0] is not None
+    plain = data_names.plain(name) if what == "data set" else name
+    return name in known(what) or _own(what, plain)[0] is not None
 
 
 def is_own_data(name: str) -> bool:
@@ -81,10 +82,6 @@ def is_own_data(name: str) -> bool:
 def is_own_metric(name: str | None) -> bool:
     """Whether a metric is that of another package."""
     return name is not None and name not in _metrics() and exists("metric", name)
-
-
-def _plain(what: str, name: str) -> str:
-    return data_names.plain(name) if what == "data set" else name
 
 
 def is_of(kind: str, name: str) -> bool:
@@ -109,7 +106,7 @@ def problem(what: str, name: str, admitted: Collection[str] = ()) -> str | None:
     """
     if what == "data set" and data_names.is_file(name):
         return None
-    name = _plain(what, name)
+    name = data_names.plain(name) if what == "data set" else name
     said = limits.name_problem(name)
     if said is not None and what == "data set":
         return f"{said}; data of your own are {OWN_DATA}"

@@ -75,14 +75,14 @@ def merge(*layers: Experiment) -> dict[str, Any]:
     return merged
 
 
-def get(experiment: Experiment, path: str, default: Any = None) -> Any:
-    """The value at a dotted path, or `default` where there is none."""
+def get(experiment: Experiment, path: str) -> Any:
+    """The value at a dotted path; None where there is none."""
     value: Any = experiment
     try:
         for key in _keys(path):
             value = value[key]
     except (KeyError, TypeError):
-        return default
+        return None
     return value
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fedrepro._results import Results
-    from fedrepro.benchmark.judging.trials import Trials
+    from fedrepro.benchmark.judging.evidence import Trials
 
 STORE = Path("results/store")
 
@@ -115,7 +115,7 @@ def run(
 
     from fedrepro.benchmark.execution.display import Display
     from fedrepro.benchmark.execution.run import execute
-    from fedrepro.benchmark.judging.trials import load_trials
+    from fedrepro.benchmark.judging.evidence import load_trials
 
     clock, ours, kept = time.perf_counter(), configured(), _store(store)
     chosen = plan(paper, profile, data_dir=data_dir, download=download, **selection)
@@ -145,7 +145,7 @@ def stored(
     stale: whether trials of earlier code are shown where there are none of the present one; the
     report says so then.
     """
-    from fedrepro.benchmark.judging.trials import load_trials
+    from fedrepro.benchmark.judging.evidence import load_trials
 
     chosen, kept = plan(paper, profile, **selection), _store(store)
     return _judged(chosen, load_trials(chosen, kept, include_stale=stale), "stored")

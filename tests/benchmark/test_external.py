@@ -11,10 +11,10 @@ import pytest
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.external.binding import bind_rows, external_plan, template, why_not
 from fedrepro.benchmark.external.rows import Row, from_records, read_rows
+from fedrepro.benchmark.judging.evidence import load_trials
 from fedrepro.benchmark.judging.external import judge_external
 from fedrepro.benchmark.judging.judge import judge
 from fedrepro.benchmark.judging.scoreboard import Scoreboard
-from fedrepro.benchmark.judging.trials import load_trials
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.results import CellResult, Report
 from fedrepro.benchmark.spec.load import load_paper, paper_ids

@@ -30,8 +30,8 @@ from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.data import own
 from fedrepro.benchmark.data.sets.emnist import Emnist
 from fedrepro.benchmark.errors import FedreproError, SpecError, StoreError
+from fedrepro.benchmark.judging.evidence import load_trials
 from fedrepro.benchmark.judging.judge import judge
-from fedrepro.benchmark.judging.trials import load_trials
 from fedrepro.benchmark.planning.check import check
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.load import load_paper

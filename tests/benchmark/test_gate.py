@@ -21,8 +21,8 @@ from sklearn.datasets import load_digits
 
 from fedrepro.benchmark.judging.baseline import load, recorded
 from fedrepro.benchmark.judging.comparison import compare, groups_of
+from fedrepro.benchmark.judging.evidence import load_trials
 from fedrepro.benchmark.judging.judge import judge
-from fedrepro.benchmark.judging.trials import load_trials
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.store.store import Store

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.judging.evidence import load_trials
 from fedrepro.benchmark.judging.judge import judge
 from fedrepro.benchmark.judging.scoreboard import Scoreboard, exit_code
-from fedrepro.benchmark.judging.trials import load_trials
 from fedrepro.benchmark.plain import as_plain
 from fedrepro.benchmark.planning.plan import Plan, PlannedCell
 from fedrepro.benchmark.results import Departure, Verdict

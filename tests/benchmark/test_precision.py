@@ -7,9 +7,9 @@ import pytest
 
 from fedrepro.benchmark.config import FULL_PRECISION, RunConfig
 from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.judging.evidence import load_trials
 from fedrepro.benchmark.judging.judge import judge
 from fedrepro.benchmark.judging.other_readings import choices
-from fedrepro.benchmark.judging.trials import load_trials
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.planning.resolve import Resolver
 from fedrepro.benchmark.spec.load import load_paper

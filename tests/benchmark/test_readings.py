@@ -7,8 +7,8 @@ import pytest
 
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.judging.evidence import load_trials
 from fedrepro.benchmark.judging.judge import judge
-from fedrepro.benchmark.judging.trials import load_trials
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.spec.choices import Alternative, Unstated
 from fedrepro.benchmark.spec.load import load_paper

@@ -4,6 +4,7 @@ import pytest
 
 from fedrepro.benchmark.audit.findings import findings_for
 from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.planning.resolve import Resolver
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.commands._options import parse_sets
 from tests.benchmark.test_spec_errors import PAPER, TABLE, complaints
@@ -78,7 +79,7 @@ def test_an_omission_compares_numbers_as_numbers(tmp_path: Path) -> None:
     assert complaints(tmp_path, paper=paper + omit) == []
     loaded = load_paper("made-up", tmp_path)
     (cell, *_) = loaded.tables[0].cells
-    assert loaded.profiles["paper"].omitted(cell.experiment) == "w"
+    assert Resolver(loaded.profiles["paper"]).resolve(cell, None).reason == "w"
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.planning.resolve import Resolver
 from fedrepro.benchmark.spec import lines
 from fedrepro.benchmark.spec.load import load_paper, load_papers, paper_ids
 from fedrepro.benchmark.spec.model import Cell, Override, Paper
@@ -254,9 +255,9 @@ def test_cells_that_train_nothing_have_no_experiment(paper: Paper) -> None:
 
 def test_overrides_stand_in_order_from_paper_to_row_to_data_set(paper: Paper) -> None:
     chosen = cell(paper, "FedAvg|None", "15 clients|T = 25")
-    reasons = [o.why for o in paper.profiles["reduced"].overrides_for(chosen, on="mnist")]
+    reasons = [o.why for o in Resolver(paper.profiles["reduced"], "mnist").overrides(chosen)]
     assert reasons == ["paper", "table", "column", "row", "asked for"]
-    assert paper.profiles["paper"].overrides_for(chosen) == ()
+    assert Resolver(paper.profiles["paper"]).overrides(chosen) == ()
     assert chosen.overrides["reduced"][1] == Override("at", divide=5, why="column")
 
 

@@ -16,7 +16,7 @@ import torch
 
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import FedreproError, StoreError
-from fedrepro.benchmark.judging.trials import Finished, Missing, find_trial
+from fedrepro.benchmark.judging.evidence import Finished, Missing, find_trial
 from fedrepro.benchmark.printable import without_folders
 from fedrepro.benchmark.store.files import arrays_from, path_segment, seal_of
 from fedrepro.benchmark.store.record import SCHEMA

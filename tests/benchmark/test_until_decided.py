@@ -12,8 +12,8 @@ from fedrepro.benchmark.claims.answer import ClaimAnswer
 from fedrepro.benchmark.config import RunConfig, Trial
 from fedrepro.benchmark.execution.run import Execution
 from fedrepro.benchmark.execution.until_decided import steps, train_until_decided
+from fedrepro.benchmark.judging.evidence import load_trials
 from fedrepro.benchmark.judging.judge import judge
-from fedrepro.benchmark.judging.trials import load_trials
 from fedrepro.benchmark.planning.plan import Plan, make_plan, reached
 from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.spec.load import load_paper

@@ -51,8 +51,8 @@ def judged(
 
     not_run, include_stale: as of `load_trials`. since: when the job began, by `perf_counter`.
     """
+    from fedrepro.benchmark.judging.evidence import load_trials
     from fedrepro.benchmark.judging.judge import judge
-    from fedrepro.benchmark.judging.trials import load_trials
 
     trials = load_trials(plan, store, not_run, include_stale=include_stale)
     wall_s = 0.0 if since is None else perf_counter() - since

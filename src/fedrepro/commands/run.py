@@ -60,7 +60,7 @@ def execute(given: argparse.Namespace) -> int:
 def _first_step(plan: Plan, store: Store) -> Sequence[Trial]:
     """The first trials that claims need of which one is missing."""
     from fedrepro.benchmark.execution.until_decided import steps
-    from fedrepro.benchmark.judging.trials import Finished, find_trial
+    from fedrepro.benchmark.judging.evidence import Finished, find_trial
 
     for _, trials in steps(plan, store, {}):
         if not all(isinstance(find_trial(store, *one), Finished) for one in trials):
