@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from fedrepro.benchmark.claims.nodes import CellKey, key_of
 from fedrepro.benchmark.judging.evidence import CellTrials, Evidence
 from fedrepro.benchmark.judging.judge import judge_evidence
 from fedrepro.benchmark.judging.scoreboard import Scoreboard
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.results import Departure, Report
 from fedrepro.benchmark.spec.load import load_paper
+from fedrepro.benchmark.spec.model import CellKey
 from fedrepro.reports import evidence
 
 ROOT = Path(__file__).parent.parent
@@ -50,7 +50,7 @@ def trials_of(
         there = any(value is not None for value in trials)
         missing = None if there else one.reason or "no run is bound to this cell"
         values = tuple(trials) if there else ()
-        found[key_of(one.cell)] = CellTrials(values, tuple(range(len(values))), missing)
+        found[one.cell.key] = CellTrials(values, tuple(range(len(values))), missing)
     return found
 
 

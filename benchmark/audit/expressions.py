@@ -5,9 +5,9 @@ from decimal import Decimal
 from fractions import Fraction
 
 from ..claims.grammar import Aggregate, Arithmetic, Number
-from ..claims.nodes import CellKey, Elementary, Leaf, Node, leaves, show
+from ..claims.nodes import Elementary, Leaf, Node, leaves, show
 from ..claims.printed import Interval, range_over, reaches_zero
-from ..spec.model import Cell
+from ..spec.model import Cell, CellKey
 from .rounding import digits
 
 MOST_SHOWN = 4

@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ...methods.registry import names_in
-from ..claims.nodes import CellKey, key_of
 from ..plain import as_plain
-from ..spec.model import Cell, Paper
+from ..spec.model import Cell, CellKey, Paper
 
 Status = Literal["consistent", "inconsistent", "undecidable"]
 STATUSES: tuple[Status, ...] = ("inconsistent", "undecidable", "consistent")
@@ -61,7 +60,7 @@ def finding(
     cells = tuple(cells)
     tables = dict.fromkeys((*(() if table is None else (table,)), *(cell.table for cell in cells)))
     id = "/".join(filter(None, (re.sub(r"[^\w.+]+", "-", s.lower()).strip("-") for s in name)))
-    keys = tuple(dict.fromkeys(map(key_of, cells)))
+    keys = tuple(dict.fromkeys(one.key for one in cells))
     return Finding(id, "", tuple(tables), name[0], statement, published, computed, status, keys)
 
 

@@ -21,11 +21,11 @@ from typing import Literal
 
 import numpy as np
 
-from ..spec.model import Claim
+from ..spec.model import CellKey, Claim
 from ..stats.intervals import Interval, t_interval
 from .contrasts import Contrasts, is_trained
 from .grammar import Arithmetic, Number
-from .nodes import CellKey, Elementary, Node, show
+from .nodes import Elementary, Node, show
 from .printed import SupportWord, support
 
 ClaimWord = Literal[

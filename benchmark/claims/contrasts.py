@@ -13,10 +13,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ..spec.model import CellKey
 from ..stats.intervals import Interval, is_flat, t_interval, tie
 from ..stats.t_tests import reached
 from .grammar import Aggregate, Arithmetic, Number
-from .nodes import CellKey, Elementary, Leaf, Node
+from .nodes import Elementary, Leaf, Node
 
 Floats = NDArray[np.float64]
 _SIGNS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}
@@ -63,8 +64,7 @@ class Contrasts:
     @cached_property
     def by_trial(self) -> Floats:
         """The same with the largest and smallest cells of each trial, not of the print. [k, n]"""
-        found = [self._difference(one, self._trials, True) for one in self.comparisons]
-        return np.array(found)
+        return np.array([self._difference(one, self._trials, True) for one in self.comparisons])
 
     @cached_property
     def printed(self) -> float | None:
@@ -94,9 +94,8 @@ class Contrasts:
         for i, one in enumerate(self.comparisons):
             flat = all(is_flat(self._trials(leaf)) for leaf in one.leaves if is_trained(leaf))
             step = math.inf if flat else float(self.ties[i])
-            both = self.ours[i], self.by_trial[i]
-            first, second = (t_interval(each, level, step) for each in both)
-            found.append((first, second))
+            first, second = self.ours[i], self.by_trial[i]
+            found.append((t_interval(first, level, step), t_interval(second, level, step)))
         return found
 
     def _difference(

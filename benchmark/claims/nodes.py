@@ -7,11 +7,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from ..errors import SpecError
-from ..spec.fields import Label
-from ..spec.model import Cell
+from ..spec.model import Cell, CellKey
 from .grammar import Aggregate, Arithmetic, Number, Relation
-
-CellKey = tuple[str, Label, Label]
 
 
 @dataclass(frozen=True)
@@ -23,7 +20,7 @@ class Leaf:
 
     @property
     def key(self) -> CellKey:
-        return key_of(self.cell)
+        return self.cell.key
 
     @property
     def text(self) -> str:
@@ -64,11 +61,6 @@ class Elementary:
     def _shown(self, text: Callable[[Leaf], str]) -> str:
         tolerance = "" if self.tolerance is None else f" {self.tolerance}"
         return f"{show(self.left, text)} {self.relation}{tolerance} {show(self.right, text)}"
-
-
-def key_of(cell: Cell) -> CellKey:
-    """What tells one cell of a paper from another."""
-    return cell.table, cell.row, cell.column
 
 
 def leaves(node: Node) -> Iterator[Leaf]:

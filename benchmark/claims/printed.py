@@ -14,15 +14,16 @@ The same arithmetic over all values that metrics can have finds comparisons that
 import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ..metrics import metric
+from ..spec.model import CellKey
 from ..spec.printed import RULES, Rule, closed_ends, half_unit
 from .grammar import Aggregate, Arithmetic, Number
-from .nodes import CellKey, Elementary, Leaf, Node, leaves
+from .nodes import Elementary, Leaf, Node, leaves
 
 SupportWord = Literal["supported", "contradicted", "undecidable", "not printed"]
 Interval = tuple[Fraction, Fraction]
@@ -55,13 +56,8 @@ def support_one(comparison: Elementary) -> SupportWord:
     return _judged(comparison).word
 
 
-@dataclass(frozen=True)
-class _Judged:
-    """What the printed numbers say of a comparison.
-
-    Attributes:
-        slack: of a supported one, by how much the worst values that print so still agree.
-    """
+class _Judged(NamedTuple):
+    """The word of a comparison; slack: by how much the worst values that print so still agree."""
 
     word: SupportWord
     slack: Fraction = Fraction(0)

@@ -12,13 +12,14 @@ from dataclasses import replace
 
 from ..claims.bind_cells import bind
 from ..claims.contrasts import is_trained
-from ..claims.nodes import CellKey, Elementary, key_of
+from ..claims.nodes import Elementary
 from ..config import RunConfig, Trial, with_starts
 from ..judging.evidence import load_trials
 from ..judging.judge import judge
 from ..planning.estimate import duration
 from ..planning.headroom import METRIC, PIXELS
 from ..planning.plan import Plan
+from ..spec.model import CellKey
 from ..store.store import Store
 from .run import Execution
 
@@ -77,7 +78,7 @@ def runs_of_claims(plan: Plan) -> Mapping[ClaimName, tuple[RunConfig, ...]]:
     with the controls.
     """
     rooms = [one for one in plan.controls if one.cell.metric in (METRIC, PIXELS)]
-    planned = {key_of(one.cell): one for one in plan.cells}
+    planned = {one.cell.key: one for one in plan.cells}
     scaled = {key for key, one in planned.items() if one.departures}
     found = {}
     for table in plan.paper.tables:

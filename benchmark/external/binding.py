@@ -6,14 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ..claims.nodes import CellKey, key_of
 from ..errors import FedreproError
 from ..metrics import looks_like_fraction, outside
 from ..planning.plan import Plan, PlannedCell, make_plan
 from ..results import ProtocolScale
 from ..spec import limits
 from ..spec.fields import Label
-from ..spec.model import Cell, Paper, Profile, Table
+from ..spec.model import Cell, CellKey, Paper, Profile, Table
 from ..spec.problems import suggestion
 from ..spec.settings import get
 from .rows import Row, shown
@@ -60,13 +59,13 @@ def bind_rows(rows: Iterable[Row], plan: Plan, protocol: ProtocolScale) -> Given
     Raises `FedreproError` for a name that the paper does not have, a cell that takes no results, a
     trial that is given twice, and a metric, round or unit that is not the cell's.
     """
-    first, cells = _first(plan.cells), {key_of(one.cell): one.cell for one in plan.cells}
+    first, cells = _first(plan.cells), {one.cell.key: one.cell for one in plan.cells}
     tables = {table.id: table for table in plan.paper.tables if table.id in plan.tables}
     found: dict[CellKey, dict[int, Row]] = {}
     for row in rows:
         cell = cell_of(row, tables)
         _check(row, cell, protocol)
-        trials = found.setdefault(first[key_of(cell)], {})
+        trials = found.setdefault(first[cell.key], {})
         before = trials.get(row.seed)
         again = before is not None and (before.row, before.column) == (row.row, row.column)
         if before is not None and (again or before.value != row.value):
@@ -95,7 +94,7 @@ def _first(cells: Sequence[PlannedCell]) -> dict[CellKey, CellKey]:
     groups: dict[tuple[object, ...], CellKey] = {}
     first: dict[CellKey, CellKey] = {}
     for one in cells:
-        key = key_of(one.cell)
+        key = one.cell.key
         if why_not(one.cell) is None:
             run = key if one.config is None else one.config.key
             of_run = (one.cell.table, run, one.cell.metric, one.cell.unit, one.read)
@@ -197,8 +196,8 @@ def template(paper: Paper, tables: Sequence[str] | None = None, trials: int | No
     """
     plan = external_plan(paper, [t.id for t in paper.tables] if tables is None else tables)
     first, shown = _first(plan.cells), dict[CellKey, Cell]()
-    for cell in (one.cell for one in plan.cells if key_of(one.cell) in first):
-        group = first[key_of(cell)]
+    for cell in (one.cell for one in plan.cells if one.cell.key in first):
+        group = first[cell.key]
         if group not in shown or (shown[group].trial is not None and cell.trial is None):
             shown[group] = cell
     published = paper.profiles.get("paper")

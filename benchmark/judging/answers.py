@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..claims.nodes import CellKey, key_of
 from ..metrics import metric as facts_of
-from ..spec.model import Cell, Paper, Table
+from ..spec.model import Cell, CellKey, Paper, Table
 from ..stats.intervals import Interval, detectable, t_interval
 from ..stats.pattern import Floats
 from ..stats.t_tests import reached
@@ -76,7 +75,7 @@ def answer(
             why = "Its numbers are calculated, not trained: its cells have their own words."
         return Answered("NOT COMPARED", why)
     if not any(is_compared(one.cell) for one in cells):
-        whys = dict.fromkeys(lacking[key_of(one)] for one in printed if key_of(one) in lacking)
+        whys = dict.fromkeys(lacking[one.key] for one in printed if one.key in lacking)
         return Answered("NOT RUN", next(iter(whys), "Nothing of it was selected."))
     found: list[tuple[TableAnswer, tuple[Lead, ...]]] = []
     metrics = dict.fromkeys(one.metric for one in printed)
@@ -107,16 +106,16 @@ def _incomplete(
 
     Columns of which nothing was run are left out of the table.
     """
-    there = {key_of(one.cell) for one in cells}
+    there = {one.cell.key for one in cells}
     shown = {one.cell.column for one in cells if is_compared(one.cell)}
     wanted = [one for one in printed if one.metric == first.metric and one.column in shown]
     rows = {one.row for one in wanted}
-    absent = {one.row for one in wanted if key_of(one) not in there}
+    absent = {one.row for one in wanted if one.key not in there}
     if absent:
         return f"{len(rows) - len(absent)} of {len(rows)} rows have all their trials."
     for one in wanted:
-        if key_of(one) in lacking:
-            return f"Fewer trials than planned: {one.label}: {lacking[key_of(one)].rstrip('.')}."
+        if one.key in lacking:
+            return f"Fewer trials than planned: {one.label}: {lacking[one.key].rstrip('.')}."
     return None
 
 

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..analytic import judge_analytic
-from ..claims.nodes import CellKey, key_of
 from ..planning.plan import PlannedCell
 from ..results import Verdict
-from ..spec.model import Cell, Table
+from ..spec.model import Cell, CellKey, Table
 from ..stats.intervals import describe
 from .evidence import Evidence
 from .published_value import published_values_of
@@ -27,12 +26,12 @@ def cell_verdicts(
         if verdict is None:
             judged.append(planned.cell)
         else:
-            verdicts[key_of(planned.cell)] = _noted(verdict, _lacking(planned.cell, evidence))
+            verdicts[planned.cell.key] = _noted(verdict, _lacking(planned.cell, evidence))
     if judged:
         sides = published_values_of(evidence.plan.paper, table)
         held = [
             JudgedCell(
-                sides[key_of(cell)],
+                sides[cell.key],
                 _counted(cell, evidence),
                 margin.value,
                 limit=100.0 if cell.unit == "%" else None,
@@ -42,15 +41,15 @@ def cell_verdicts(
         ]
         words = judge_table(held, " points" if table.unit == "%" else "")
         verdicts |= {
-            key_of(cell): _noted(word, _more(cell, evidence), _also_covered(table, cell))
+            cell.key: _noted(word, _more(cell, evidence), _also_covered(table, cell))
             for cell, word in zip(judged, words, strict=True)
         }
-    return {key_of(one.cell): verdicts[key_of(one.cell)] for one in cells}
+    return {one.cell.key: verdicts[one.cell.key] for one in cells}
 
 
 def _without_judging(table: Table, planned: PlannedCell, evidence: Evidence) -> Verdict | None:
     """The verdict of a cell whose number is not held against the print, else None."""
-    cell, trials = planned.cell, evidence.cells[key_of(planned.cell)]
+    cell, trials = planned.cell, evidence.cells[planned.cell.key]
     if cell.kind == "analytic" and cell.skip is None:
         return judge_analytic(cell, trials.found[0] if trials.found else None)
     if cell.kind == "descriptive":
@@ -86,12 +85,12 @@ def _without_judging(table: Table, planned: PlannedCell, evidence: Evidence) -> 
 
 def _counted(cell: Cell, evidence: Evidence) -> tuple[float, ...]:
     """The trials that a cell is judged with: no look at more than were declared."""
-    seeds = evidence.cells[key_of(cell)].values[: evidence.plan.profile.last_look]
+    seeds = evidence.cells[cell.key].values[: evidence.plan.profile.last_look]
     return tuple(value for value in seeds if value is not None)
 
 
 def _more(cell: Cell, evidence: Evidence) -> str:
-    there, counted = len(evidence.cells[key_of(cell)].values), len(_counted(cell, evidence))
+    there, counted = len(evidence.cells[cell.key].values), len(_counted(cell, evidence))
     if there <= counted:
         return ""
     return f"Of {there} trials the first {counted} count: so many are declared."
@@ -119,7 +118,7 @@ def _also_covered(table: Table, cell: Cell) -> str:
 
 
 def _lacking(cell: Cell, evidence: Evidence) -> str:
-    trials = evidence.cells[key_of(cell)]
+    trials = evidence.cells[cell.key]
     if trials.incomplete is None and cell.kind == "analytic" and trials.failed:
         return _sentence(f"The count failed: {trials.missing}")
     return _sentence(trials.incomplete or "")

@@ -16,12 +16,12 @@ from scipy.stats import poisson
 
 from ...methods.metrics.cluster_agreement import OF_TRAINING
 from ...methods.outcome import Arrays
-from ..claims.nodes import CellKey, key_of
 from ..config import RunConfig, chain
 from ..metrics import metric, outside
 from ..planning.plan import Plan, PlannedCell
 from ..planning.resolve import Resolved
 from ..results import Departure
+from ..spec.model import CellKey
 from ..store.record import TrialRecord
 from ..store.store import Store
 
@@ -157,13 +157,13 @@ class Evidence:
         """The trials of every planned cell; those that repeat another one are left out."""
         found = self.given
         if found is None:
-            found = {key_of(planned.cell): self._trials(planned) for planned in self.plan.cells}
+            found = {planned.cell.key: self._trials(planned) for planned in self.plan.cells}
         kept, tables = dict(found), dict[str, list[PlannedCell]]()
         for planned in self.plan.cells:
             tables.setdefault(planned.cell.table, []).append(planned)
         for members in tables.values():
-            copies = find_copies((one, found[key_of(one.cell)].by_seed) for one in members)
-            for key in (key_of(one.cell) for one in members if one.cell.kind == "empirical"):
+            copies = find_copies((one, found[one.cell.key].by_seed) for one in members)
+            for key in (one.cell.key for one in members if one.cell.kind == "empirical"):
                 kept[key] = found[key].without(copies)
         return kept
 

@@ -7,11 +7,10 @@ is held against the print; all else is not compared.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..claims.nodes import CellKey, key_of
 from ..external.binding import Given, bind_rows, external_plan, tables_of
 from ..external.rows import Row
 from ..results import Departure, External, ProtocolScale, Report, TableResult
-from ..spec.model import Paper
+from ..spec.model import CellKey, Paper
 from .evidence import CellTrials, Evidence
 from .judge import judge_evidence
 
@@ -54,7 +53,7 @@ def judge_external(
     evidence = Evidence(
         shown,
         {},
-        given={key_of(one.cell): _trials(key_of(one.cell), given) for one in shown.cells},
+        given={one.cell.key: _trials(one.cell.key, given) for one in shown.cells},
         declared=None if is_full else declared,
         made=f"results of others, {full if is_full else own}",
     )

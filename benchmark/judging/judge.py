@@ -10,13 +10,13 @@ from ..claims.answer import ClaimResult, Known
 from ..claims.answer import judged as judge_claim
 from ..claims.bind_cells import bind
 from ..claims.contrasts import is_trained
-from ..claims.nodes import CellKey, Elementary, key_of
+from ..claims.nodes import Elementary
 from ..config import RunConfig
 from ..metrics import within_bounds
 from ..planning.headroom import Headroom, data_of, measured
 from ..planning.plan import Plan, PlannedCell
 from ..results import AuditFinding, CellResult, Departure, FirstLines, Report, TableResult, Verdict
-from ..spec.model import Claim, Table
+from ..spec.model import CellKey, Claim, Table
 from ..stats.intervals import describe
 from .answers import Answered, answer, pooled
 from .cell_verdicts import cell_verdicts
@@ -128,17 +128,17 @@ class _Judging:
             for leaf in one.leaves
         }
         return {
-            key_of(one.cell): {0: value}
+            one.cell.key: {0: value}
             for one in self.plan.cells
-            if key_of(one.cell) in named and (value := recomputed(one.cell)) is not None
+            if one.cell.key in named and (value := recomputed(one.cell)) is not None
         }
 
     @cached_property
     def missing(self) -> Mapping[CellKey, str]:
         trials = self.evidence.cells
         return {
-            key_of(cell): trials[key_of(cell)].missing or "no trial"
-            if key_of(cell) in trials
+            cell.key: trials[cell.key].missing or "no trial"
+            if cell.key in trials
             else f"table {table.id} or this row was not selected"
             for table in self.plan.paper.tables
             for cell in table.cells
@@ -152,7 +152,7 @@ class _Judging:
     def scaled(self) -> frozenset[CellKey]:
         """The cells whose runs depart from the published protocol."""
         planned = (one for one in self.plan.cells if self.evidence.departures(one))
-        return frozenset(key_of(one.cell) for one in planned)
+        return frozenset(one.cell.key for one in planned)
 
     @cached_property
     def shown(self) -> tuple[Table, ...]:
@@ -171,7 +171,7 @@ class _Judging:
         """By trained cell, the data set on which its clients learn."""
         cells, trained = self.evidence.cells, dict[CellKey, str]()
         for one in self.plan.cells:
-            key = key_of(one.cell)
+            key = one.cell.key
             if one.cell.kind == "empirical" and (one.config is not None or cells[key].found):
                 trained[key] = data_of(one) or "data that are not known"
         return trained
@@ -182,7 +182,7 @@ class _Judging:
     @cached_property
     def headroom(self) -> Mapping[str, Headroom]:
         cells = self.evidence.cells
-        return measured(self.plan.controls, lambda one: cells[key_of(one.cell)].found)
+        return measured(self.plan.controls, lambda one: cells[one.cell.key].found)
 
     @cached_property
     def controls(self) -> Sequence[ClaimResult]:
@@ -260,7 +260,7 @@ class _Judging:
         judged = tuple(
             self.cell(
                 one,
-                verdicts[key_of(one.cell)],
+                verdicts[one.cell.key],
                 tuple(map(departures.index, own)),
                 None if one.config is None else commands[one.cell.row],
             )
@@ -354,7 +354,7 @@ class _Judging:
         departures: tuple[int, ...],
         command: str | None,
     ) -> CellResult:
-        cell, trials = planned.cell, self.evidence.cells[key_of(planned.cell)]
+        cell, trials = planned.cell, self.evidence.cells[planned.cell.key]
         values = trials.values
         if cell.trial is not None:  # one printed trial: ours of that seed stands beside it
             seeds = zip(trials.seeds, values, strict=True)

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..claims.nodes import CellKey, key_of
-from ..spec.model import Cell
+from ..spec.model import Cell, CellKey
 from ..stats.intervals import tie
 from ..stats.pattern import Pattern
 
@@ -63,7 +62,7 @@ def observed(
     """The printed cells that have trials; cells with equal trials read the same runs."""
     found = []
     for cell in cells:
-        own, printed = trials.get(key_of(cell)), cell.printed.value
+        own, printed = trials.get(cell.key), cell.printed.value
         if own and printed is not None:
             source = tuple((seed, round(own[seed], 6)) for seed in sorted(own))
             found.append(Observed(cell, own, source, float(printed)))

@@ -4,9 +4,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ..config import FULL_PRECISION
-from ..open_choices import ChoiceResult, ReadingResult
 from ..planning.plan import Plan, PlannedCell
-from ..results import CellResult, CellUnder, ClaimUnder, TableResult, Universe
+from ..results import (
+    CellResult,
+    CellUnder,
+    ChoiceResult,
+    ClaimUnder,
+    ReadingResult,
+    TableResult,
+    Universe,
+)
 from ..spec.readings import Reading, choices_of, free_readings
 
 _PRECISIONS = {

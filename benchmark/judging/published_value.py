@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 
-from ..claims.nodes import CellKey, key_of
-from ..spec.model import Cell, Paper, Table
+from ..spec.model import Cell, CellKey, Paper, Table
 from ..spec.printed import Printed, half_unit
 from ..spec.problems import Problem
 from ..spec.settings import get
@@ -103,14 +102,14 @@ def _own_sides(table: Table) -> Sides:
         group = [cell for cell in cells if cell.metric == metric]
         printed = [cell.printed for cell in group]
         found = published_values(printed, ddof=table.sd.ddof, runs=table.sd.runs)
-        sides |= {key_of(cell): side for cell, side in zip(group, found, strict=True)}
+        sides |= {cell.key: side for cell, side in zip(group, found, strict=True)}
     return sides
 
 
 def _borrowed(
     side: PublishedValue, source: Cell | None, others: Mapping[str, Sides]
 ) -> PublishedValue:
-    spread = None if source is None else others[source.table][key_of(source)].spread
+    spread = None if source is None else others[source.table][source.key].spread
     if source is None or spread is None:
         return side
     note = (
@@ -141,7 +140,7 @@ def sd_sources(paper: Paper, table: Table) -> Mapping[CellKey, Cell]:
             known = alike.get(_at_first_sight(cell), ())
             source = next((one for one in known if one.experiment == cell.experiment), None)
             if source is not None:
-                found[key_of(cell)] = source
+                found[cell.key] = source
     return found
 
 
@@ -175,7 +174,7 @@ def _too_narrow(paper: Paper, table: Table) -> Iterator[Problem]:
     cells = [
         (cell, is_out_of_reach(margin.value, (side.high - side.low) / 2, side.spread))
         for cell in table.cells
-        if (side := sides.get(key_of(cell))) is not None and side.spread is not None
+        if (side := sides.get(cell.key)) is not None and side.spread is not None
         if (margin := table.margin_of(cell)) is not None
     ]
     narrow = [cell for cell, is_narrow in cells if is_narrow]

@@ -6,12 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 from ..claims.bind_cells import bind, instances
-from ..claims.nodes import CellKey, key_of
 from ..config import RunConfig
 from ..errors import SpecError
 from ..spec import authors, names, settings, toml_file
 from ..spec.lines import KeyPath
-from ..spec.model import AS_PUBLISHED, Cell, Paper, Table
+from ..spec.model import AS_PUBLISHED, Cell, CellKey, Paper, Table
 from ..spec.problems import FileProblems, Problem, in_order
 from .plan import planned_cell, refused
 from .resolve import ENDS, MEASUREMENTS, Resolver, UnresolvedError
@@ -104,7 +103,7 @@ class _Checker:
                 for cell in (cell for table in paper.tables for cell in table.cells):
                     with suppress(SpecError):  # told where the cell stands
                         config = planned_cell(cell, resolver).config
-                        runs |= {} if config is None else {key_of(cell): config}
+                        runs |= {} if config is None else {cell.key: config}
                 for table, i, said in refused(paper, runs):
                     found.setdefault((table.id, i), under + said)
         return found

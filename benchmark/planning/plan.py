@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any, Self
 
 from ..claims.bind_cells import bind, instances
-from ..claims.nodes import CellKey, key_of
 from ..config import RunConfig, Trial, chain
 from ..errors import SpecError
 from ..spec import names, settings
-from ..spec.model import Cell, Paper, Profile, Table, matches
+from ..spec.model import Cell, CellKey, Paper, Profile, Table, matches
 from ..spec.problems import suggestion
 from ..spec.readings import under
 from .resolve import Resolved, Resolver
@@ -157,7 +156,7 @@ class Plan:
 
     @cached_property
     def _read(self) -> Mapping[CellKey, tuple[Any, ...]]:
-        return {key_of(one.cell): (one.config, one.read, one.cell.metric) for one in self.cells}
+        return {one.cell.key: (one.config, one.read, one.cell.metric) for one in self.cells}
 
 
 def reached(
@@ -252,7 +251,7 @@ def make_plan(
     controls = {one.id for one in paper.tables if one.is_control}
     if rows is not None and all(one.cell.table in controls for one in (*cells, *drawings)):
         raise SpecError(f"--rows {rows}: no row of these tables has that label")
-    runs_of = {key_of(one.cell): one.config for one in cells if one.config is not None}
+    runs_of = {one.cell.key: one.config for one in cells if one.config is not None}
     for table, _, said in refused(paper, runs_of):
         raise SpecError(f"{table.file}, {said}")
     # Unique runs, each after the one that it starts from.
@@ -355,7 +354,7 @@ def refused(paper: Paper, runs: Mapping[CellKey, RunConfig]) -> Iterator[tuple[T
     judged: dict[RunConfig, str] = {}
     for table in paper.tables:
         for cell in table.cells if not table.is_control else ():
-            if (run := runs.get(key_of(cell))) is not None:
+            if (run := runs.get(cell.key)) is not None:
                 own |= _methods(run) if _is_own(paper, cell.row) else set()
                 baselines |= _methods(run) if paper.is_baseline("|".join(cell.row)) else set()
                 judged.setdefault(run, f"table {table.id}, {cell.label}")

@@ -41,6 +41,7 @@ from .fields import (
 )
 from .printed import Printed, Rule, closed_ends
 
+CellKey = tuple[str, Label, Label]
 Experiment = Mapping[str, Any]
 """A nested mapping: method, clients, encoder, head, pretraining, training, evaluation."""
 
@@ -267,6 +268,11 @@ class Cell:
     skip: str | None = None
     margin: Margin | None = None
     origin: Mapping[str, Origin] = field(default_factory=dict)
+
+    @property
+    def key(self) -> CellKey:
+        """What tells it from others of its paper."""
+        return self.table, self.row, self.column
 
     @property
     def label(self) -> str:

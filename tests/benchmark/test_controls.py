@@ -6,7 +6,6 @@ from unittest.mock import Mock
 
 import pytest
 
-from fedrepro.benchmark.claims.nodes import key_of
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.judging import baseline, comparison
@@ -244,7 +243,7 @@ def judged(
         short = None if len(values) in (0, n) else f"{len(values)} of {n} trials finished"
         seeds = tuple(range(len(values)))
         missing = None if values else "no trial"
-        given[key_of(one.cell)] = CellTrials(values, seeds, missing, incomplete=short)
+        given[one.cell.key] = CellTrials(values, seeds, missing, incomplete=short)
     return judge_evidence(Evidence(plan, {}, given=given, declared=SCALED), command="")
 
 

@@ -24,7 +24,6 @@ import torch
 from fedrepro.benchmark.audit.findings import findings_for
 from fedrepro.benchmark.claims.answer import Known, answer_claim
 from fedrepro.benchmark.claims.bind_cells import bind
-from fedrepro.benchmark.claims.nodes import key_of
 from fedrepro.benchmark.claims.printed import support
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.data import own
@@ -128,7 +127,7 @@ def go_through(paper: Paper, root: Path, profile: str) -> None:
             support(comparisons)
         cells = [cell for one in paper.tables for cell in one.cells]
         values = {
-            key_of(cell): {seed: TRIALS[(i + seed) % len(TRIALS)] for seed in range(3)}
+            cell.key: {seed: TRIALS[(i + seed) % len(TRIALS)] for seed in range(3)}
             for i, cell in enumerate(cells)
         }
         for claim, comparisons in resolved:

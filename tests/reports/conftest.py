@@ -8,10 +8,10 @@ import pytest
 from fedrepro.benchmark.claims.answer import ClaimAnswer
 from fedrepro.benchmark.judging.answers import Lead
 from fedrepro.benchmark.judging.table_answer import TableAnswer
-from fedrepro.benchmark.open_choices import ChoiceResult, ReadingResult
 from fedrepro.benchmark.results import (
     AuditFinding,
     CellResult,
+    ChoiceResult,
     ClaimResult,
     ClaimUnder,
     ClaimWord,
@@ -20,6 +20,7 @@ from fedrepro.benchmark.results import (
     Detail,
     FirstLines,
     Provenance,
+    ReadingResult,
     Report,
     RunSummary,
     Series,

@@ -13,9 +13,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from math import log10
 
 from ...analytic import Analytic, judge_analytic, recompute
-from ...claims.nodes import CellKey, key_of
 from ...errors import FedreproError
-from ...spec.model import Cell, Paper
+from ...spec.model import Cell, CellKey, Paper
 from ..findings import Finding, finding
 
 _MOST_LINES = 5
@@ -46,10 +45,10 @@ def check(paper: Paper) -> Iterator[Finding]:
         for cell in table.cells
         if cell.formula is not None and cell.experiment and cell.printed.value is not None
     ]
-    found = {key_of(cell): _recomputed(cell) for cell in cells}
+    found = {cell.key: _recomputed(cell) for cell in cells}
     tried = _tried(cells, found)
     for cell in cells:
-        verdict, recomputed = judge_analytic(cell), found[key_of(cell)]
+        verdict, recomputed = judge_analytic(cell), found[cell.key]
         if not verdict.working:  # nothing was recomputed
             continue
         # A summary stands for dozens of readings; reports show all of them.
@@ -104,7 +103,7 @@ def _recomputed(cell: Cell) -> Analytic:
 def _tried(cells: Sequence[Cell], found: Mapping[CellKey, Analytic]) -> Tried:
     tried: dict[tuple[str | None, str], dict[str, bool]] = defaultdict(dict)
     for cell in cells:
-        for one in found[key_of(cell)].readings:
+        for one in found[cell.key].readings:
             quantities, quantity = tried[cell.formula, one.name], f"{one.value} {cell.unit}"
             quantities[quantity] = one.fits or quantities.get(quantity, False)
     return tried

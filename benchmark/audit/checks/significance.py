@@ -19,9 +19,9 @@ from fractions import Fraction
 from math import inf, sqrt
 from typing import Literal
 
-from ...claims.nodes import CellKey, Elementary, key_of
+from ...claims.nodes import Elementary
 from ...claims.printed import Interval
-from ...spec.model import Cell, Paper, Table
+from ...spec.model import Cell, CellKey, Paper, Table
 from ..expressions import MOST_SHOWN, added, form_of, times
 from ..findings import Finding, Status, finding
 from ..identity import grouped, numbers
@@ -124,7 +124,7 @@ def spreads(paper: Paper) -> Donors:
         for cell in (one.cell for one in cells):
             own = [one for one in known if one is cell or one.table == cell.table]
             for donor in (own or known)[:1]:
-                found[key_of(cell)] = donor
+                found[cell.key] = donor
     return found
 
 
@@ -169,7 +169,7 @@ def _sentence(
     if wrong and word != "comparable" and not several:
         status = "inconsistent"
     decisive = wrong or [one for one in tested if one not in below] or list(tested)
-    cells = {key_of(cell): cell for one in decisive for cell in one.cells}
+    cells = {cell.key: cell for one in decisive for cell in one.cells}
     tables = sorted({cell.table for cell in cells.values()})
     borrowed = "" if tables == [table.id] else f" Means and SDs are those of table {tables[0]}."
     called = "comparable or stable" if word == "comparable" else word

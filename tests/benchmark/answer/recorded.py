@@ -4,9 +4,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from fedrepro.benchmark.claims.nodes import CellKey, key_of
 from fedrepro.benchmark.judging.observed import Observed
-from fedrepro.benchmark.spec.model import Paper
+from fedrepro.benchmark.spec.model import CellKey, Paper
 
 BASELINES = Path(__file__).parents[3] / "results" / "baselines"
 
@@ -19,7 +18,7 @@ def values(paper: Paper) -> Mapping[CellKey, Mapping[int, float]]:
     """By cell and seed."""
     cells = baseline(paper.id)["cells"]
     return {
-        key_of(cell): {s: v for s, v in enumerate(found["trials"]) if v is not None}
+        cell.key: {s: v for s, v in enumerate(found["trials"]) if v is not None}
         for table in paper.printed
         for cell in table.cells
         if (found := cells.get(f"{table.id}: {cell.label}"))
@@ -30,13 +29,13 @@ def observed(paper: Paper) -> dict[CellKey, Observed]:
     """The printed cells that have trials."""
     cells, trials = baseline(paper.id)["cells"], values(paper)
     return {
-        key_of(cell): Observed(
+        cell.key: Observed(
             cell,
-            trials[key_of(cell)],
+            trials[cell.key],
             (cells[f"{table.id}: {cell.label}"]["run"], cell.metric, cell.read),
             float(cell.printed.value),
         )
         for table in paper.printed
         for cell in table.cells
-        if key_of(cell) in trials and cell.printed.value is not None
+        if cell.key in trials and cell.printed.value is not None
     }

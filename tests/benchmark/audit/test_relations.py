@@ -9,7 +9,7 @@ import pytest
 from fedrepro.benchmark.audit.checks import relations
 from fedrepro.benchmark.audit.expressions import form_of
 from fedrepro.benchmark.claims.bind_cells import instances
-from fedrepro.benchmark.claims.nodes import Node, key_of
+from fedrepro.benchmark.claims.nodes import Node
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec.model import Paper, Relation
 from tests.benchmark.audit.small_paper import cell, paper
@@ -104,7 +104,7 @@ def test_a_form_is_its_side_at_all_values(side: str) -> None:
     form = form_of(left_side(side, paper(*cells)))
     assert form is not None
     for values in itertools.product(GRID, repeat=2):
-        known = {None: Fraction(1), **dict(zip(map(key_of, cells), values, strict=False))}
+        known = {None: Fraction(1), **dict(zip((one.key for one in cells), values, strict=False))}
         total = sum(weight * known[key] for key, weight in form.items())
         assert total == SIDES[side](*values)
 
