@@ -8,7 +8,8 @@ from xml.etree import ElementTree
 
 from ..benchmark.judging.comparison import BaselineCheck, Movement
 from .layout import plural
-from .markdown_text import escape
+from .markdown_text import without_gaps
+from .pages import page
 from .writers import junit as junit_xml
 
 FILES = ("regress.json", "regress.junit.xml", "regress.md")
@@ -89,24 +90,8 @@ def _suites(one: BaselineCheck, again: str) -> Iterator[ElementTree.Element]:
 
 def markdown(found: Sequence[BaselineCheck]) -> str:
     """What moved as a few lines, for the summary of a job; what regressed comes first."""
-    blocks = []
-    for one in found:
-        then, within = one.baseline, len(one.movements) - len(one.regressions)
-        where = f" on {then.on}" if then.on else ""
-        listed = [f"- **FAILED** {escape(trial)}" for trial in one.failed]
-        listed += [f"- **REGRESSED** {escape(moved.sentence)}" for moved in one.regressions]
-        listed += [f"- {escape(limit)}" for limit in _limits(one)]
-        if edits := _edits(one):
-            listed.append(
-                f"- Edited since the baseline, and behind how many movements: {escape(edits)}"
-            )
-        blocks += [
-            f"## {escape(f'{then.paper}, {then.profile}{where}')}: {_counted([one])}",
-            f"{len(one.places)} cells, tables and claims compared with the baseline of "
-            f"{escape(then.created)}; {within} moved within tolerance.",
-            *filter(None, ["\n".join(listed)]),
-        ]
-    return "\n\n".join(blocks) + "\n"
+    names = {"counted": _counted, "edits": _edits, "limits": _limits}
+    return without_gaps(page("regress.md", names=names).render(found=found))
 
 
 def badge(found: Sequence[BaselineCheck]) -> str:
