@@ -7,7 +7,9 @@ points as they stand in the file, and a line of the map names one of them.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from ..errors import FedreproError
 from ..spec import lines, toml_file
@@ -52,7 +54,7 @@ class _Entry(InFile):
     table: Text
     row: Text
     column: Text
-    seed: Count
+    seed: Annotated[Count, Field(ge=0)]
     run: Text | None = None
     round: At | None = None
     offset: Count = 0
@@ -90,8 +92,6 @@ def read_map(file: Path, paper: Paper) -> list[Row]:
         entry = validate(_Entry, {**data, **own}, problems)
         if entry is None:
             raise FedreproError(f"{place}: {problems.problems[0].message}")
-        if entry.seed < 0:
-            raise FedreproError(f"{place}: seed {entry.seed} is no whole number of at least 0")
         row = Row(place, entry.table, joined(entry.row), joined(entry.column), entry.seed, 0.0,
                   unit=entry.unit)  # fmt: skip
         at = entry.round or cell_of(row, tables).read

@@ -132,7 +132,11 @@ def test_a_map_takes_the_value_of_its_run_key_and_round(
             OURS.replace("CP-CFL|SimCLR", "CP-CFL|SimCRL"),
             "did you mean 'CP-CFL|SimCLR'",
         ),
-        (MLFLOW + 'key = "val_acc"\nrun = "a1"\n', OURS.replace("0", "-1"), "seed -1"),
+        (
+            MLFLOW + 'key = "val_acc"\nrun = "a1"\n',
+            OURS.replace("0", "-1"),
+            "seed: must be at least 0",
+        ),
     ],
 )
 def test_what_a_map_cannot_mean_is_said_in_one_line(

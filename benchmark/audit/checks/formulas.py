@@ -61,20 +61,15 @@ def check(paper: Paper) -> Iterator[Finding]:
         fitting = [one for one in recomputed.readings if one.fits]
         if fits and fitting:
             by_chance = _by_chance(cell, max(recomputed.searched, len(recomputed.readings)))
-            quantities = [tried[cell.formula, one.name].values() for one in fitting]
-            counts = [(sum(hits), len(hits)) for hits in quantities]
+            hits = {one.name: [*tried[cell.formula, one.name].values()] for one in fitting}
             fits = any(
-                2 * hits > of or (2 * hits == of and by_chance < _CHANCE) for hits, of in counts
+                sum(of) > len(of) / 2 or (sum(of) == len(of) / 2 and by_chance < _CHANCE)
+                for of in hits.values()
             )
-            told = "; ".join(
-                f"'{one.name}' fits {hits} of {of} quantities"
-                for one, (hits, of) in zip(fitting, counts, strict=True)
-            )
+            told = (f"'{name}' fits {sum(of)} of {len(of)} quantities" for name, of in hits.items())
             if not fits:
-                elsewhere = (
-                    " It fits here, but no such reading fits most of the formula's numbers: "
-                    f"{told}."
-                )
+                elsewhere = " It fits here, but no such reading fits most of the formula's numbers:"
+                elsewhere += f" {'; '.join(told)}."
         yield finding(
             ("formula", cell.table, *cell.row, *cell.column),
             (cell,),
