@@ -9,13 +9,11 @@ from typing import Any
 
 from ...methods.outcome import Outcome
 from ..config import RunConfig
+from .display import Display, TrialName
 
 ATTEMPTS = 2
 """How often a trial is tried when its worker is killed or memory runs out; anew for each time that
 it has saved itself since."""
-
-TrialName = tuple[str, int]
-"""Run key and seed."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +70,8 @@ class Dispatch:
     Jobs come in the order given, each held back until the one that it needs is done.
     """
 
-    def __init__(self, jobs: Sequence[Job]) -> None:
-        self._jobs = jobs
+    def __init__(self, jobs: Sequence[Job], display: Display | None = None) -> None:
+        self._jobs, self.display = jobs, display or Display()
         self._place = {job.name: i for i, job in enumerate(jobs)}
         self._held: dict[TrialName, list[int]] = defaultdict(list)
         self._ready: list[int] = []
@@ -130,12 +128,16 @@ class Dispatch:
 
     def started(self, job: Job) -> None:
         """A job began."""
+        self.display.started(job.name, job.label)
 
     def advanced(self, job: Job, done: int, total: int) -> None:
         """So many of so many rounds are done."""
+        self.display.advanced(job.name, done, total)
 
     def said(self, job: Job, sentence: str) -> None:
         """A job has something to say."""
+        self.display.say(f"{job.label}: {sentence}")
 
     def waiting(self, why: str) -> None:
         """Nothing is trained now."""
+        self.display.say(why)

@@ -25,9 +25,9 @@ from ..store.store import Store
 from ..training.training import device_name
 from . import executors
 from .data_availability import DataAvailability
-from .display import Display
+from .display import Display, TrialName
 from .executors import Executor, ExecutorOptions
-from .jobs import Dispatch, Done, Failed, Job, Result, TrialName
+from .jobs import Dispatch, Done, Failed, Job, Result
 from .processes import alarm
 
 _GENEROUS = 20.0
@@ -241,9 +241,8 @@ class _Training(Dispatch):
     def __init__(
         self, jobs: list[Job], store: Store, display: Display, done: Execution, verbose: bool
     ) -> None:
-        super().__init__(jobs)
-        self._verbose = verbose
-        self._store, self._display, self._execution = store, display, done
+        super().__init__(jobs, display)
+        self._store, self._execution, self._verbose = store, done, verbose
 
     def keep(self, job: Job, result: Result) -> bool:
         """Stores a result, or why there is none; returns whether there is one."""
@@ -254,8 +253,8 @@ class _Training(Dispatch):
             self._execution.errors[job.name] = failed.message
             self._store.save_error(job.config, job.seed, failed.message, failed.details)
             details = f"\n{failed.details}" if self._verbose else ""
-            self._display.say(f"ERROR: {job.label}: {failed.message}{details}")
-        self._display.ended(job.name, failed=failed is not None)
+            self.display.say(f"ERROR: {job.label}: {failed.message}{details}")
+        self.display.ended(job.name, failed=failed is not None)
         return failed is None
 
     def _save(self, job: Job, result: Done) -> Failed | None:
@@ -280,18 +279,6 @@ class _Training(Dispatch):
 
     def saved_at(self, job: Job) -> float | None:
         return self._store.saved_at(job.config, job.seed)
-
-    def started(self, job: Job) -> None:
-        self._display.started(job.name, job.label)
-
-    def advanced(self, job: Job, done: int, total: int) -> None:
-        self._display.advanced(job.name, done, total)
-
-    def said(self, job: Job, sentence: str) -> None:
-        self._display.say(f"{job.label}: {sentence}")
-
-    def waiting(self, why: str) -> None:
-        self._display.say(why)
 
 
 def _limit(longest: float | None, given: float | None) -> float | None:

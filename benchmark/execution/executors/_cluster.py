@@ -21,21 +21,7 @@ AtLeastOne = Annotated[Count, Field(ge=1)]
 
 @dataclass(frozen=True)
 class Cluster(InFile):
-    """What is asked of a cluster.
-
-    provider: who starts the workers.
-    workers_per_node: processes on a node, one trial each.
-    gpus_per_node: shared evenly by the workers of a node; 8 workers on 2 GPUs have a quarter each.
-    nodes_per_block: nodes of one batch job.
-    max_blocks: batch jobs at the same time.
-    folder: for logs, scripts and the keys of the encrypted connection; every node must see it.
-    address: of this machine as the nodes reach it; all are tried if it is not given.
-    encrypted: whether connections are encrypted and workers known by their key.
-    start_s: seconds within which a node must answer once the batch system has started a job.
-    heartbeat_s: seconds of silence after which a node counts as lost.
-    python: the interpreter on the nodes.
-    options: the provider's own, such as SLURM's partition, walltime and worker_init.
-    """
+    """What is asked of a cluster; docs/cluster.md says what each key means."""
 
     provider: Literal["local", "slurm", "kubernetes"]
     workers_per_node: AtLeastOne
