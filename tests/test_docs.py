@@ -75,7 +75,7 @@ def test_the_site_has_every_guide_the_public_names_and_the_base_classes() -> Non
 def words(page: str) -> int:
     """How many words a page has, without its code and what is generated."""
     file = ROOT / f"{page[:-3].upper()}.md" if page in OF_ROOT else ROOT / "docs" / page
-    made = r"<!-- (?:found: begin|published: \w+) -->.*?<!-- \w+: end -->|^ *```.*?^ *```"
+    made = r"<!-- [\w ]+: \w+ -->.*?<!-- [\w ]+: end -->|^ *```.*?^ *```"
     return len(re.sub(made, "", text_of(file), flags=re.DOTALL | re.MULTILINE).split())
 
 
