@@ -5,15 +5,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...methods.outcome import Outcome
 from ..config import RunConfig
-from .display import Display, TrialName
+
+if TYPE_CHECKING:
+    from .display import Display
 
 ATTEMPTS = 2
 """How often a trial is tried when its worker is killed or memory runs out; anew for each time that
 it has saved itself since."""
+
+
+TrialName = tuple[str, int]
+"""Run key and seed."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +76,8 @@ class Dispatch:
     Jobs come in the order given, each held back until the one that it needs is done.
     """
 
-    def __init__(self, jobs: Sequence[Job], display: Display | None = None) -> None:
-        self._jobs, self.display = jobs, display or Display()
+    def __init__(self, jobs: Sequence[Job], display: "Display") -> None:
+        self._jobs, self.display = jobs, display
         self._place = {job.name: i for i, job in enumerate(jobs)}
         self._held: dict[TrialName, list[int]] = defaultdict(list)
         self._ready: list[int] = []

@@ -25,9 +25,9 @@ from ..store.store import Store
 from ..training.training import device_name
 from . import executors
 from .data_availability import DataAvailability
-from .display import Display, TrialName
+from .display import Display
 from .executors import Executor, ExecutorOptions
-from .jobs import Dispatch, Done, Failed, Job, Result
+from .jobs import Dispatch, Done, Failed, Job, Result, TrialName
 from .processes import alarm
 
 _GENEROUS = 20.0
@@ -155,7 +155,7 @@ def rehearse(
     by: Order = "longest chain" if trials is None else "given"
     ordered, _, _ = _in_order(todo, store, chosen, time_limit, Display().say, by)
     lines = [*chosen.describe(), f"{len(todo)} trials would be submitted, in this order:"]
-    dispatch = Dispatch(ordered)
+    dispatch = Dispatch(ordered, Display())
     while (job := dispatch.next()) is not None:
         after = "" if job.needs is None else f", after {job.needs[0]} trial {job.needs[1]}"
         limit = "" if job.limit_s is None else f", at most {duration(job.limit_s)}"

@@ -44,7 +44,7 @@ class Heard(Dispatch):
     def __init__(
         self, jobs: list[Job], on_advance: Callable[[Job], None] = lambda job: None
     ) -> None:
-        super().__init__(jobs)
+        super().__init__(jobs, quiet())
         self.results: dict[tuple[str, int], Result] = {}
         self.starts: list[tuple[str, int]] = []
         self.on_advance = on_advance
@@ -84,7 +84,7 @@ def test_jobs_come_in_order_but_after_what_they_need(tiny_config: Make) -> None:
     later = tiny_config(OWN)
     assert later.start is not None
     second, other, first = Job(later, 0), Job(tiny_config(), 0), Job(later.start, 0)
-    jobs = Dispatch([second, other, first])
+    jobs = Dispatch([second, other, first], quiet())
     assert [jobs.next(), jobs.next(), jobs.next()] == [other, first, None]
     jobs.put_back(first)
     jobs.put_back(other)
