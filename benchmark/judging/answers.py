@@ -14,7 +14,6 @@ from .observed import (
     Column,
     Observed,
     columns_of,
-    distinct,
     is_compared,
     once,
     paired_seeds,
@@ -160,11 +159,11 @@ def pooled(tables: Mapping[str, Sequence[Observed]]) -> TableAnswer | None:
     """All tables of the metric that most cells have, together; None without any."""
     every = [one.cell.metric for cells in tables.values() for one in cells]
     name = max(dict.fromkeys(every), key=every.count, default=None)
-    columns = distinct(
-        {
-            table: columns_of(one for one in cells if one.cell.metric == name)
-            for table, cells in tables.items()
-        }
+    columns = once(
+        (f"{table}: {label}", column)
+        for table, cells in tables.items()
+        for label, column in columns_of(one for one in cells if one.cell.metric == name).items()
+        if len({one.source for one in column.values()}) > 1  # one run alone compares nothing
     )
     if not columns.cells:
         return None

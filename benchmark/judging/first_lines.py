@@ -57,12 +57,8 @@ def sentence(name: str, claims: Sequence[ClaimResult], has_others: bool = False)
         return f"{name}: its spec marks no headline claim."
     if all(one.word == "NOT RUN" for one in headlines):
         return f"{name}: not all was run that its headline claims need."
-    return f"{name}: {'; '.join(map(_clause, headlines))}."
-
-
-def _clause(claim: ClaimResult) -> str:
-    against = claim.support == "contradicted"
-    return _found(claim) + (", although the published numbers contradict it" if against else "")
+    against = {"contradicted": ", although the published numbers contradict it"}
+    return f"{name}: {'; '.join(_found(one) + against.get(one.support, '') for one in headlines)}."
 
 
 def _found(claim: ClaimResult) -> str:
@@ -78,11 +74,8 @@ def _found(claim: ClaimResult) -> str:
     if answer.word == "OPEN" and answer.opposite:
         return f"{said}, and {answer.opposite} {of} are shown opposite"
     if answer.word == "HOLDS" and answer.ratio is not None:
-        return (
-            f"{said}, by more than published"
-            if answer.ratio.mean > LARGER
-            else f"{said}, as printed"
-        )
+        how = "by more than published" if answer.ratio.mean > LARGER else "as printed"
+        return f"{said}, {how}"
     if answer.word == "SAME DIRECTION" and answer.kind == "direction":
         if answer.printed is None:
             return f"{clause} here, where no number is published"

@@ -18,7 +18,7 @@ from ..planning.plan import Plan, PlannedCell
 from ..results import AuditFinding, CellResult, Departure, FirstLines, Report, TableResult, Verdict
 from ..spec.model import CellKey, Claim, Table
 from ..stats.intervals import describe
-from .answers import Answered, answer, pooled
+from .answers import answer, pooled
 from .cell_verdicts import cell_verdicts
 from .controls import Gate, given, parts
 from .evidence import Evidence, Finished, Trials
@@ -254,7 +254,10 @@ class _Judging:
         departures = tuple(dict.fromkeys(departure for own in shown for departure in own))
         verdicts = cell_verdicts(table, cells, self.evidence)
         commands = {row: command_of(self.plan, table.id, row) for row in table.rows}
-        answered = self.answered[table.id]
+        trials = self.evidence.cells.items()
+        lacking = {key: why for key, one in trials if (why := one.incomplete or one.missing)}
+        seen = self.observed[table.id]
+        answered = answer(table, self.plan.paper, seen, lacking, self.looks)
         if not table.is_control and self.gate is not None:
             answered = self.gate.table(answered, self.data_in(table))
         judged = tuple(
@@ -302,17 +305,6 @@ class _Judging:
             table.id: observed(
                 (one.cell for one in self.plan.cells if one.cell.table == table.id), self.values
             )
-            for table in self.shown
-        }
-
-    @cached_property
-    def answered(self) -> Mapping[str, Answered]:
-        """By table that is shown, how much of it is seen."""
-        trials = self.evidence.cells
-        lacking = {key: one.incomplete or one.missing or "" for key, one in trials.items()}
-        lacking = {key: why for key, why in lacking.items() if why}
-        return {
-            table.id: answer(table, self.plan.paper, self.observed[table.id], lacking, self.looks)
             for table in self.shown
         }
 

@@ -47,7 +47,7 @@ class Columns:
     """Columns of one metric by label; those that stand for several printed ones in `joined`."""
 
     cells: Mapping[str, Column]
-    joined: Mapping[str, tuple[str, ...]]
+    joined: tuple[tuple[str, ...], ...]
 
 
 def is_compared(cell: Cell) -> bool:
@@ -96,20 +96,7 @@ def once(columns: Iterable[tuple[str, Column]]) -> Columns:
     named = {next(iter(group)): group for _, group in groups}
     return Columns(
         {label: _mean(list(group.values())) for label, group in named.items()},
-        {label: tuple(group) for label, group in named.items() if len(group) > 1},
-    )
-
-
-def distinct(tables: Mapping[str, Mapping[str, Column]]) -> Columns:
-    """The columns of several tables as one table, those that read the same runs once.
-
-    A column whose cells are all one run compares nothing, and is left out.
-    """
-    return once(
-        (f"{table}: {label}", column)
-        for table, columns in tables.items()
-        for label, column in columns.items()
-        if len({one.source for one in column.values()}) > 1
+        tuple(tuple(group) for group in named.values() if len(group) > 1),
     )
 
 

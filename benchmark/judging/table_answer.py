@@ -68,7 +68,7 @@ def answer_table(
     *,
     printed_variance: float | None = None,
     level: float = 0.95,
-    joined: Mapping[str, tuple[str, ...]] | None = None,
+    joined: tuple[tuple[str, ...], ...] = (),
 ) -> TableAnswer | None:
     """What trials say of a pattern; None where its printed values do not differ.
 
@@ -102,7 +102,7 @@ def answer_table(
         rests_on=rests_on,
         without_it=None if rests_on is None else without[rests_on],
         shown_in_80=None if sd is None else detectable(sd, pattern.n, level),
-        joined=tuple((joined or {}).values()),
+        joined=joined,
     )
 
 
