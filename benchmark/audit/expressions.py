@@ -5,7 +5,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from ..claims.grammar import Aggregate, Arithmetic, Number
-from ..claims.nodes import Elementary, Leaf, Node, leaves, show
+from ..claims.nodes import Elementary, Node, leaves, show
 from ..claims.printed import Interval, range_over, reaches_zero
 from ..spec.model import Cell, CellKey
 from .rounding import digits
@@ -20,13 +20,13 @@ FACTOR = Fraction(3, 2)
 
 def cells_of(comparisons: Sequence[Elementary]) -> Iterator[Cell]:
     """The cells of comparisons in order, each once."""
-    found = {leaf.key: leaf.cell for one in comparisons for leaf in one.leaves}
+    found = {leaf.key: leaf for one in comparisons for leaf in one.leaves}
     yield from found.values()
 
 
 def approximate(comparison: Elementary) -> bool:
     """Whether a cell of it is printed as approximate, so that its rounding is not known."""
-    return any(leaf.cell.printed.approximate for leaf in comparison.leaves)
+    return any(leaf.printed.approximate for leaf in comparison.leaves)
 
 
 def published_of(comparisons: Sequence[Elementary]) -> str:
@@ -68,13 +68,13 @@ def _touching(left: Node, right: Node) -> str:
 
 
 def _range(node: Node) -> Interval:
-    return range_over(node, {leaf.key: leaf.cell.bounds for leaf in leaves(node)})
+    return range_over(node, {leaf.key: leaf.bounds for leaf in leaves(node)})
 
 
 def _worked(side: Node, value: Fraction) -> str:
     low, high = _range(side)
     ends = f"{digits(low)} to {digits(high)}"
-    if isinstance(side, Leaf):
+    if isinstance(side, Cell):
         return f"{show(side)} " + ("is a count" if low == high else f"stands for {ends}")
     rounding = "" if low == high else f", with rounding {ends}"
     return f"{show(side)} = {digits(value)}{rounding}"
@@ -82,7 +82,7 @@ def _worked(side: Node, value: Fraction) -> str:
 
 def _value(node: Node) -> Fraction:
     """The value of an expression at the printed digits."""
-    values = {leaf.key: leaf.cell.printed.value or Decimal(0) for leaf in leaves(node)}
+    values = {leaf.key: leaf.printed.value or Decimal(0) for leaf in leaves(node)}
     return range_over(node, {key: (value, value) for key, value in values.items()})[0]
 
 
@@ -94,8 +94,8 @@ def form_of(node: Node) -> Form | None:
     match node:
         case Number():
             return {None: Fraction(node.value)}
-        case Leaf():
-            low, high = node.cell.bounds
+        case Cell():
+            low, high = node.bounds
             return {None: Fraction(low)} if low == high else {node.key: Fraction(1)}
         case Aggregate():
             total: Form = {}

@@ -189,13 +189,13 @@ def answer_claim(claim: Claim, comparisons: Sequence[Elementary], known: Known) 
     for leaf in contrasts.leaves:
         if not known.values.get(leaf.key):
             reason = known.missing.get(leaf.key, "a printed fact, for which nothing is run")
-            return unanswered("NOT RUN", f"{leaf.cell.label}: {reason.rstrip('.')}.")
+            return unanswered("NOT RUN", f"{leaf.label}: {reason.rstrip('.')}.")
     trained = [leaf for leaf in contrasts.leaves if is_trained(leaf)]
     if not trained:
         return _counted(contrasts)
     for leaf in trained:
         if leaf.key in known.incomplete:
-            reason = f"{leaf.cell.label}: {known.incomplete[leaf.key]}"
+            reason = f"{leaf.label}: {known.incomplete[leaf.key]}"
             word: ClaimWord = "OPEN" if claim.control is None else "NOT RUN"
             return unanswered(word, f"Fewer trials than planned: {reason}.")
     if contrasts.n < 2:

@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from ..errors import SpecError
 from ..spec import limits
 from ..spec.fields import Label
-from ..spec.model import Claim, Paper, Relation, Table, matches
+from ..spec.model import Cell, Claim, Paper, Relation, Table, matches
 from ..spec.problems import nearest
 from .grammar import Aggregate, Arithmetic, Cells, Chain, Expression, Number, Step, parse
-from .nodes import Elementary, Leaf, Node, common_unit, unit_of
+from .nodes import Elementary, Node, common_unit, unit_of
 from .printed import why_never_above, why_unbreakable
 
 
@@ -36,7 +36,7 @@ def bind(claim: Claim, table: Table, paper: Paper) -> tuple[Elementary, ...]:
     _refuse_unbreakable(found, f"{table.file}, claim '{claim.id}'")
     if claim.control is not None:
         for one in found:
-            if any(leaf.cell.kind != "empirical" for leaf in one.leaves) or one.relation in "=~":
+            if any(leaf.kind != "empirical" for leaf in one.leaves) or one.relation in "=~":
                 why: str | None = "a control is '>' or '<' between trained cells"
             else:
                 why = why_never_above(one, claim.control.least)
@@ -157,7 +157,7 @@ class _Resolver:
         for column in shared:
             pairs += _pairs(self.expand(left, column), self.expand(right, column))
             _bounded(len(pairs), "comparisons", limits.COMPARISONS)
-        return [_elementary(step, a, b) for a, b in pairs]
+        return [self.elementary(step, *pair) for pair in pairs]
 
     def shared_columns(self, sides: Iterable[Expression]) -> list[Label] | None:
         """The several columns that the comparison runs over, one after the other."""
@@ -169,6 +169,15 @@ class _Resolver:
         ]
         same = several and all(columns == several[0] for columns in several)
         return several[0] if same else None
+
+    def elementary(self, step: Step, *sides: Node) -> Elementary:
+        if step.relation == "=":
+            sides = tuple(
+                replace(one, as_printed=True) if isinstance(one, Number) else one for one in sides
+            )
+        left, right = sides
+        unit = common_unit(map(unit_of, sides), "compared")
+        return Elementary(step.relation, step.tolerance, left, right, unit, self.table.id)
 
     def expand(self, side: Expression, column: Label | None) -> list[Node]:
         """The single values that an expression stands for (in one of the shared columns)."""
@@ -186,7 +195,7 @@ class _Resolver:
                     unit_of(node)
                 return nodes
 
-    def leaves(self, cells: Cells, column: Label | None) -> tuple[Leaf, ...]:
+    def leaves(self, cells: Cells, column: Label | None) -> tuple[Cell, ...]:
         table = self.find_table(cells)
         columns = self.columns_of(cells)
         if column is not None and column in columns and not cells.whole:
@@ -205,7 +214,7 @@ class _Resolver:
         for cell in found:
             if cell.printed.value is None and not cell.printed.is_blank:
                 raise SpecError(f"the cell {cell.label} holds words ('{cell.printed.text}')")
-        return tuple(Leaf(cell, table.id == self.table.id) for cell in printed or found)
+        return tuple(printed or found)
 
     def columns_of(self, cells: Cells) -> list[Label]:
         table = self.find_table(cells)
@@ -249,16 +258,6 @@ def matching(pattern: Label, labels: Sequence[Label], what: str, table: Table) -
 
 def _nearest(name: str, known: Sequence[str]) -> str:
     return f" (nearest: '{nearest(name, known, cutoff=0.0)}')" if known else ""
-
-
-def _elementary(step: Step, *sides: Node) -> Elementary:
-    if step.relation == "=":
-        sides = tuple(
-            replace(one, as_printed=True) if isinstance(one, Number) else one for one in sides
-        )
-    left, right = sides
-    unit = common_unit(map(unit_of, sides), "compared")
-    return Elementary(step.relation, step.tolerance, left, right, unit)
 
 
 def _lists(side: Expression) -> Iterator[Cells]:

@@ -13,11 +13,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..spec.model import CellKey
+from ..spec.model import Cell, CellKey
 from ..stats.intervals import Interval, is_flat, t_interval, tie
 from ..stats.t_tests import reached
 from .grammar import Aggregate, Arithmetic, Number
-from .nodes import Elementary, Leaf, Node
+from .nodes import Elementary, Node
 
 Floats = NDArray[np.float64]
 _SIGNS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}
@@ -37,7 +37,7 @@ class Contrasts:
     looks: tuple[int, ...] = ()
 
     @cached_property
-    def leaves(self) -> list[Leaf]:
+    def leaves(self) -> list[Cell]:
         return [leaf for one in self.comparisons for leaf in one.leaves]
 
     @cached_property
@@ -69,14 +69,14 @@ class Contrasts:
     @cached_property
     def printed(self) -> float | None:
         """The mean in print; None where a value is not printed."""
-        if any(leaf.cell.printed.value is None for leaf in self.leaves):
+        if any(leaf.printed.value is None for leaf in self.leaves):
             return None
         return float(np.mean([self._difference(one, _print) for one in self.comparisons]))
 
     @cached_property
     def rounding(self) -> float:
         """The standard deviation that rounding of the printed values may give their mean."""
-        halves = [float(leaf.cell.printed.half_unit) for leaf in self.leaves]
+        halves = [float(leaf.printed.half_unit) for leaf in self.leaves]
         return math.sqrt(sum(half**2 for half in halves)) / len(self.comparisons)
 
     @cached_property
@@ -99,18 +99,18 @@ class Contrasts:
         return found
 
     def _difference(
-        self, one: Elementary, value: Callable[[Leaf], Floats], by_trial: bool = False
+        self, one: Elementary, value: Callable[[Cell], Floats], by_trial: bool = False
     ) -> Floats:
         sign = -1.0 if one.relation == "<" else 1.0
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             left, right = (self._value(node, value, by_trial) for node in (one.left, one.right))
             return np.asarray(sign * (left - right))
 
-    def _value(self, node: Node, value: Callable[[Leaf], Floats], by_trial: bool = False) -> Floats:
+    def _value(self, node: Node, value: Callable[[Cell], Floats], by_trial: bool = False) -> Floats:
         match node:
             case Number():
                 return np.asarray(float(node.value))
-            case Leaf():
+            case Cell():
                 return value(node)
             case Aggregate() if by_trial or node.name == "mean":
                 values = np.array([value(leaf) for leaf in node.cells])
@@ -122,25 +122,25 @@ class Contrasts:
                 left, right = (self._value(side, value, by_trial) for side in sides)
                 return np.asarray(_SIGNS[node.sign](left, right))
 
-    def _chosen(self, node: Aggregate[tuple[Leaf, ...]]) -> Leaf:
+    def _chosen(self, node: Aggregate[tuple[Cell, ...]]) -> Cell:
         """The cell that the print makes largest or smallest; our mean, where one is blank."""
-        prints = [leaf.cell.printed.value for leaf in node.cells]
+        prints = [leaf.printed.value for leaf in node.cells]
         sizes = [float(one) for one in prints if one is not None]
         if len(sizes) < len(prints):
             sizes = [float(self._trials(leaf).mean()) for leaf in node.cells]
         return node.cells[sizes.index(max(sizes) if node.name == "max" else min(sizes))]
 
-    def _trials(self, leaf: Leaf) -> Floats:
+    def _trials(self, leaf: Cell) -> Floats:
         trials = self.values[leaf.key]
         if not is_trained(leaf):
             return np.full(self.n, next(iter(trials.values())))
         return np.array([trials[seed] for seed in self._paired[0]])
 
 
-def is_trained(leaf: Leaf) -> bool:
+def is_trained(leaf: Cell) -> bool:
     """Whether a cell's trials may differ; what is counted or computed is one number."""
-    return leaf.cell.kind == "empirical"
+    return leaf.kind == "empirical"
 
 
-def _print(leaf: Leaf) -> Floats:
-    return np.asarray(float(leaf.cell.printed.value or 0))
+def _print(leaf: Cell) -> Floats:
+    return np.asarray(float(leaf.printed.value or 0))

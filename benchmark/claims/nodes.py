@@ -7,66 +7,56 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from ..errors import SpecError
-from ..spec.model import Cell, CellKey
+from ..spec.model import Cell
 from .grammar import Aggregate, Arithmetic, Number, Relation
 
-
-@dataclass(frozen=True)
-class Leaf:
-    """One cell. own: whether it is in the claim's own table."""
-
-    cell: Cell
-    own: bool
-
-    @property
-    def key(self) -> CellKey:
-        return self.cell.key
-
-    @property
-    def text(self) -> str:
-        """The cell's label, with its table where that is another one."""
-        return self.cell.label if self.own else f"{self.cell.label} (table {self.cell.table})"
-
-
-Node = Number | Leaf | Aggregate[tuple[Leaf, ...]] | Arithmetic["Node"]
+Node = Number | Cell | Aggregate[tuple[Cell, ...]] | Arithmetic["Node"]
 
 
 @dataclass(frozen=True)
 class Elementary:
-    """One comparison between two single values. unit: of both sides, None for bare ratios."""
+    """One comparison between two single values of a claim, which stands in `table`.
+
+    unit: of both sides, None for bare ratios.
+    """
 
     relation: Relation
     tolerance: Decimal | None
     left: Node
     right: Node
     unit: str | None
+    table: str
 
     @property
     def sides(self) -> tuple[Node, Node]:
         return self.left, self.right
 
     @property
-    def leaves(self) -> list[Leaf]:
+    def leaves(self) -> list[Cell]:
         """Its cells in order, repeats included."""
         return [leaf for side in self.sides for leaf in leaves(side)]
 
     @property
     def text(self) -> str:
-        return self._shown(lambda leaf: leaf.text)
+        return self._shown(self.named)
+
+    def named(self, cell: Cell) -> str:
+        """A cell's label, with its table where that is another one."""
+        return cell.label + ("" if cell.table == self.table else f" (table {cell.table})")
 
     @property
     def printed(self) -> str:
         return self._shown(printed_text)
 
-    def _shown(self, text: Callable[[Leaf], str]) -> str:
+    def _shown(self, text: Callable[[Cell], str]) -> str:
         tolerance = "" if self.tolerance is None else f" {self.tolerance}"
         return f"{show(self.left, text)} {self.relation}{tolerance} {show(self.right, text)}"
 
 
-def leaves(node: Node) -> Iterator[Leaf]:
+def leaves(node: Node) -> Iterator[Cell]:
     """The cells below a node, in order, repeats included."""
     match node:
-        case Leaf():
+        case Cell():
             yield node
         case Aggregate():
             yield from node.cells
@@ -75,17 +65,17 @@ def leaves(node: Node) -> Iterator[Leaf]:
             yield from leaves(node.right)
 
 
-def printed_text(leaf: Leaf) -> str:
+def printed_text(cell: Cell) -> str:
     """What is printed in a cell."""
-    return leaf.cell.printed.text or "(not printed)"
+    return cell.printed.text or "(not printed)"
 
 
-def show(node: Node, text: Callable[[Leaf], str] = printed_text, nested: bool = False) -> str:
+def show(node: Node, text: Callable[[Cell], str] = printed_text, nested: bool = False) -> str:
     """A node as text, its cells as `text` says: `CP-CFL|SimCLR @ T = 25 - 3` or `76.80 - 3`."""
     match node:
         case Number():
             return str(node.value)
-        case Leaf():
+        case Cell():
             return text(node)
         case Aggregate():
             return f"{node.name}({', '.join(map(text, node.cells))})"
@@ -102,8 +92,8 @@ def unit_of(node: Node) -> str | None:
     match node:
         case Number():
             return None
-        case Leaf():
-            return node.cell.unit or ""
+        case Cell():
+            return node.unit or ""
         case Aggregate():
             return common_unit(map(unit_of, node.cells), "listed")
         case Arithmetic():

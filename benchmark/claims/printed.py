@@ -20,10 +20,10 @@ from fractions import Fraction
 from typing import Literal, NamedTuple
 
 from ..metrics import metric
-from ..spec.model import CellKey
+from ..spec.model import Cell, CellKey
 from ..spec.printed import RULES, Rule, closed_ends, half_unit
 from .grammar import Aggregate, Arithmetic, Number
-from .nodes import Elementary, Leaf, Node, leaves
+from .nodes import Elementary, Node, leaves
 
 SupportWord = Literal["supported", "contradicted", "undecidable", "not printed"]
 Interval = tuple[Fraction, Fraction]
@@ -65,7 +65,7 @@ class _Judged(NamedTuple):
 
 
 def _judged(comparison: Elementary) -> _Judged:
-    cells = {leaf.key: leaf.cell for leaf in comparison.leaves}
+    cells = {leaf.key: leaf for leaf in comparison.leaves}
     if any(one.printed.value is None for one in cells.values()):
         return _Judged("not printed")
     box = {key: one.bounds for key, one in cells.items()}
@@ -143,10 +143,7 @@ def reaches_zero(node: Node) -> bool:
     if len(set(named)) < len(named):
         return True
     for rule in RULES:
-        box = {
-            leaf.key: _inside(leaf.cell.bounds, leaf.cell.closed_ends(rule))
-            for leaf in leaves(node)
-        }
+        box = {leaf.key: _inside(leaf.bounds, leaf.closed_ends(rule)) for leaf in leaves(node)}
         low, high = _range(node, box, rule)
         if low <= 0 <= high:
             return True
@@ -166,7 +163,7 @@ def _range(node: Node, box: Mapping[CellKey, Interval], rule: Rule | None = None
             half = half_unit(node.value) if node.as_printed else Decimal(0)
             closed = (True, True) if rule is None or not half else closed_ends(node.value, rule)
             return _inside((node.value - half, node.value + half), closed)
-        case Leaf():
+        case Cell():
             return box[node.key]
         case Aggregate():
             lows, highs = zip(*(box[leaf.key] for leaf in node.cells), strict=True)
@@ -241,10 +238,10 @@ def _differences(comparison: Elementary, box: Box) -> tuple[Fraction, Fraction]:
         return -Fraction(_ENDLESS), Fraction(_ENDLESS)
 
 
-def _possible(leaf: Leaf) -> tuple[Decimal, Decimal]:
+def _possible(leaf: Cell) -> tuple[Decimal, Decimal]:
     """The least and the largest value that a cell can have, in its unit."""
-    known = metric(leaf.cell.metric)
-    low, high = (-_ENDLESS, _ENDLESS) if known is None else known.bounds(leaf.cell.unit)
+    known = metric(leaf.metric)
+    low, high = (-_ENDLESS, _ENDLESS) if known is None else known.bounds(leaf.unit)
     return max(-_ENDLESS, Decimal(low)), min(_ENDLESS, Decimal(high))
 
 

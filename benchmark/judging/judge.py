@@ -237,7 +237,7 @@ class _Judging:
         """How close to a stated size is close enough; None where it is not compared."""
         if any(leaf.key in self.scaled for leaf in one.leaves):
             return None
-        own = [leaf.cell.margin.value for leaf in one.leaves if leaf.cell.margin is not None]
+        own = [leaf.margin.value for leaf in one.leaves if leaf.margin is not None]
         if own:
             return float(min(own))
         fits = table.margin is not None and one.unit == (table.unit or "")

@@ -361,12 +361,13 @@ def refused(paper: Paper, runs: Mapping[CellKey, RunConfig]) -> Iterator[tuple[T
     for table in paper.tables:
         for i, claim in enumerate(table.claims if table.is_control else ()):
             with suppress(SpecError):
-                for leaf in (leaf for one in bind(claim, table, paper) for leaf in one.leaves):
+                bound = bind(claim, table, paper)
+                for leaf, name in ((leaf, one.named(leaf)) for one in bound for leaf in one.leaves):
                     run = runs.get(leaf.key)
-                    if _is_own(paper, leaf.cell.row) or (run and _methods(run) & (own - baselines)):
-                        said = f"{leaf.text} is of the paper's own method"
+                    if _is_own(paper, leaf.row) or (run and _methods(run) & (own - baselines)):
+                        said = f"{name} is of the paper's own method"
                     elif run in judged:
-                        said = f"{leaf.text} reads the run of {judged[run]}, which it is to check"
+                        said = f"{name} reads the run of {judged[run]}, which it is to check"
                     else:
                         continue
                     yield table, i, f"control '{claim.id}': {said}"

@@ -100,7 +100,7 @@ def _true(holds: str, values: dict[str, Fraction]) -> bool:
 
 
 def _tie(one) -> bool:
-    box = {leaf.key: leaf.cell.printed.bounds for leaf in one.leaves}
+    box = {leaf.key: leaf.printed.bounds for leaf in one.leaves}
     return 0 in range_over(Arithmetic("-", one.left, one.right), box)
 
 

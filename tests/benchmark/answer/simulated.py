@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedrepro.benchmark.claims.answer import ClaimAnswer, Known, answer_claim
-from fedrepro.benchmark.claims.nodes import Elementary, Leaf
+from fedrepro.benchmark.claims.nodes import Elementary
 from fedrepro.benchmark.spec.model import Cell, Claim
 from fedrepro.benchmark.spec.printed import Printed
 from fedrepro.benchmark.stats.pattern import Pattern
@@ -59,16 +59,13 @@ def own_against_all(
 ) -> ClaimAnswer:
     """The claim that the first of some methods is ahead of each other one. trials: [methods, n]"""
     leaves = [
-        Leaf(
-            Cell(
-                "p", "1", (f"m{i}",), ("c",), "empirical", "accuracy", "%",
-                Printed(f"{value:.2f}", Decimal(f"{value:.2f}")), "final", {},
-            ),
-            own=True,
+        Cell(
+            "p", "1", (f"m{i}",), ("c",), "empirical", "accuracy", "%",
+            Printed(f"{value:.2f}", Decimal(f"{value:.2f}")), "final", {},
         )
         for i, value in enumerate(printed)
     ]  # fmt: skip
-    comparisons = [Elementary(">", None, leaves[0], other, "%") for other in leaves[1:]]
+    comparisons = [Elementary(">", None, leaves[0], other, "%", "1") for other in leaves[1:]]
     values = {
         leaf.key: dict(enumerate(map(float, one))) for leaf, one in zip(leaves, trials, strict=True)
     }
