@@ -218,14 +218,12 @@ def answer_claim(claim: Claim, comparisons: Sequence[Elementary], known: Known) 
 
 def _known(least: float, contrasts: Contrasts) -> ClaimAnswer:
     """A control: whether each comparison is shown to exceed `least`; the weakest is told."""
-    own = [both for pair in contrasts.intervals(contrasts.level) for both in pair]
-    weakest = min(own, key=lambda one: -math.inf if one.low is None else one.low)
+    own, k = contrasts.intervals(contrasts.level), len(contrasts.comparisons)
+    each = (one for both in own for one in both)
+    weakest = min(each, key=lambda one: -math.inf if one.low is None else one.low)
     ends = "" if weakest.low is None else f" [{weakest.low:.3g}, {weakest.high:.3g}]"
-    shown = sum(
-        first.lies_above(least) and second.lies_above(least)
-        for first, second in zip(own[::2], own[1::2], strict=True)
-    )
-    k = len(contrasts.comparisons)
+    shown = sum(all(one.lies_above(least) for one in both) for both in own)
+    ahead = (np.minimum(contrasts.ours, contrasts.by_trial) > least).all(axis=0)
     return ClaimAnswer(
         "SEEN" if shown == k else "NOT SEEN",
         f"{weakest.mean:.3g}{ends}, at least {least:g} is needed.".replace("-", "−"),
@@ -234,9 +232,7 @@ def _known(least: float, contrasts: Contrasts) -> ClaimAnswer:
         shown=shown,
         ours=weakest,
         trials=contrasts.n,
-        trials_ahead=int(
-            (np.minimum(contrasts.ours, contrasts.by_trial) > least).all(axis=0).sum()
-        ),
+        trials_ahead=int(ahead.sum()),
     )
 
 

@@ -119,11 +119,7 @@ def _incomplete(
 
 
 def _by_metric(
-    name: str | None,
-    cells: Sequence[Observed],
-    table: Table,
-    paper: Paper,
-    looks: Sequence[int],
+    name: str | None, cells: Sequence[Observed], table: Table, paper: Paper, looks: Sequence[int]
 ) -> tuple[TableAnswer, tuple[Lead, ...]] | None:
     """The answer with the leads; None where nothing can be compared.
 
@@ -200,16 +196,13 @@ def lead(
     """
     sign = -1.0 if lower_is_better else 1.0
     rivals = [
-        (column, [row for row in column if row != own and is_baseline(row)])
+        (column, rows)
         for column in columns
-        if own in column
+        if own in column and (rows := [row for row in column if row != own and is_baseline(row)])
     ]
-    rivals = [(column, rows) for column, rows in rivals if rows]
     if not rivals:
         return None
-    best = [
-        (column, max(rows, key=lambda row: sign * column[row].printed)) for column, rows in rivals
-    ]
+    best = [(one, max(rows, key=lambda row: sign * one[row].printed)) for one, rows in rivals]
     values = _differences(best, own, sign, most)
     if values is None:
         return None

@@ -153,10 +153,7 @@ def check(baseline: Recorded, report: Report, *, exact: bool = False) -> Baselin
         raise FedreproError("the baseline shares no trained cell with this report")
     _check_bounds(baseline, report)
     moved = compare(
-        baseline,
-        now,
-        source={run.key: run.source for run in report.runs},
-        groups=groups_of(report),
+        baseline, now, source={run.key: run.source for run in report.runs}, groups=groups_of(report)
     )
     inexact = _why_inexact(baseline, now) if exact else ""
     if exact and not inexact:

@@ -27,15 +27,13 @@ class Gate:
         return None
 
     def table(self, found: Answered, data: Set[str]) -> Answered:
-        why = self.why_open(data)
-        if why is None or found.word in _UNTOUCHED:
+        if (why := self.why_open(data)) is None or found.word in _UNTOUCHED:
             return found
         answers = tuple(replace(one, word="OPEN", reason=why) for one in found.answers)
         return replace(found, word="OPEN", reason=why, answers=answers)
 
     def claim(self, found: ClaimResult, data: Set[str]) -> ClaimResult:
-        why = self.why_open(data)
-        if why is None or found.word in _UNTOUCHED:
+        if (why := self.why_open(data)) is None or found.word in _UNTOUCHED:
             return found
         answer = replace(found.answer, word="OPEN", reason=why, is_silenced=True)
         return replace(found, answer=answer)

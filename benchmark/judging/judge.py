@@ -31,12 +31,7 @@ from .provenance import command_of, more_trials, provenance, run_on, run_summari
 
 
 def judge(
-    plan: Plan,
-    trials: Trials,
-    *,
-    command: str,
-    wall_s: float = 0.0,
-    audit: bool = True,
+    plan: Plan, trials: Trials, *, command: str, wall_s: float = 0.0, audit: bool = True
 ) -> Report:
     """The report of a plan on trials (`benchmark.judging.evidence.load_trials`).
 
@@ -120,13 +115,8 @@ class _Judging:
     @cached_property
     def recomputed(self) -> Mapping[CellKey, Mapping[int, float]]:
         """Of counted cells that claims name, what their formula gives."""
-        named = {
-            leaf.key
-            for claims in self.bound.values()
-            for _, comparisons in claims
-            for one in comparisons
-            for leaf in one.leaves
-        }
+        bound = (one for claims in self.bound.values() for _, made in claims for one in made)
+        named = {leaf.key for one in bound for leaf in one.leaves}
         return {
             one.cell.key: {0: value}
             for one in self.plan.cells
@@ -301,10 +291,9 @@ class _Judging:
     @cached_property
     def observed(self) -> Mapping[str, Sequence[Observed]]:
         """By table that is shown, its printed cells that have trials."""
+        cells = [one.cell for one in self.plan.cells]
         return {
-            table.id: observed(
-                (one.cell for one in self.plan.cells if one.cell.table == table.id), self.values
-            )
+            table.id: observed((one for one in cells if one.table == table.id), self.values)
             for table in self.shown
         }
 

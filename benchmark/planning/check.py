@@ -16,9 +16,7 @@ from .plan import planned_cell, refused
 from .resolve import ENDS, MEASUREMENTS, Resolver, UnresolvedError
 
 
-def check(
-    papers: Sequence[Paper],
-) -> tuple[tuple[Problem, ...], tuple[str, ...], tuple[str, ...]]:
+def check(papers: Sequence[Paper]) -> tuple[tuple[Problem, ...], tuple[str, ...], tuple[str, ...]]:
     """What is wrong with loaded papers, and the names in them that nothing implements yet.
 
     These are two lists: names that nobody declared, and those in the `vocabulary` of their paper.

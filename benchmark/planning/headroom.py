@@ -1,7 +1,7 @@
 """Headroom: by how much a probe on pre-trained features beats one on random features."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..config import chain
 from ..stats.intervals import Interval, t_interval
@@ -12,17 +12,13 @@ METRIC, PIXELS = "headroom", "probe_pixels"
 
 @dataclass(frozen=True)
 class Headroom:
-    """What pre-training can be worth on a data set, in the unit of its cell.
-
-    Attributes:
-        data: the clients' data set.
-        pixels: what a probe on raw pixels reaches; None where that was not measured.
-    """
+    """What pre-training can be worth on the clients' data set, in the unit of its cell."""
 
     data: str
     gain: Interval
     unit: str | None
     pixels: float | None = None
+    """What a probe on raw pixels reaches; None where that was not measured."""
 
     @property
     def said(self) -> str:
@@ -48,9 +44,7 @@ def measured(
             pixels[data] = t_interval(values).mean
         elif values:
             found.setdefault(data, Headroom(data, t_interval(values), one.cell.unit))
-    return {
-        data: Headroom(data, one.gain, one.unit, pixels.get(data)) for data, one in found.items()
-    }
+    return {data: replace(one, pixels=pixels.get(data)) for data, one in found.items()}
 
 
 def data_of(planned: PlannedCell) -> str:

@@ -16,14 +16,7 @@ from ..errors import SpecError
 from ..results import Departure
 from ..spec import names, settings
 from ..spec.layers import AT, Layered, SettingsLayer, layered
-from ..spec.model import (
-    AS_PUBLISHED,
-    Cell,
-    Experiment,
-    Origin,
-    Override,
-    Profile,
-)
+from ..spec.model import AS_PUBLISHED, Cell, Experiment, Origin, Override, Profile
 from ..spec.names import NO_PART, NO_PRETRAINING, NO_PROTOCOL
 from ..spec.settings import PRECISION, get, leaves
 

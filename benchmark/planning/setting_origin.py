@@ -162,11 +162,7 @@ def _parts(
 
 
 def _origin(
-    path: str,
-    value: Json,
-    cls: Any,
-    bound: Cell,
-    open_choices: tuple[Unstated, ...],
+    path: str, value: Json, cls: Any, bound: Cell, open_choices: tuple[Unstated, ...]
 ) -> Origin:
     given, option = bound.origin.get(path), path.rpartition(".")[2]
     if given is not None and given.layer == "authors":

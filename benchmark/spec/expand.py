@@ -8,17 +8,7 @@ from typing import Any
 from . import authors
 from .fields import CellKind, TableKind
 from .layers import Layered, layered
-from .model import (
-    Cell,
-    Experiment,
-    Origin,
-    Override,
-    Paper,
-    Profile,
-    Table,
-    TableColumn,
-    TableRow,
-)
+from .model import Cell, Experiment, Origin, Override, Paper, Profile, Table, TableColumn, TableRow
 from .printed import Printed
 from .settings import merge
 

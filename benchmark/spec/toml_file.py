@@ -45,23 +45,21 @@ def parse(report: FileProblems) -> dict[str, Any] | None:
     except tomli.TOMLDecodeError as error:
         found = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
         line = int(found[1]) if found else max(1, len(report.text.splitlines()))
-        said = re.sub(r" \(at .*\)$", "", str(error))
-        report.problems.append(Problem(report.file, line, f"not valid TOML: {said}"))
-        return None
+        said = "not valid TOML: " + re.sub(r" \(at .*\)$", "", str(error))
     except RecursionError:
-        report.problems.append(Problem(report.file, 1, "is nested too deeply to be a spec"))
-        return None
+        line, said = 1, "is nested too deeply to be a spec"
     except ValueError:
         # Python turns no text of thousands of digits into a whole number.
         found = re.search(r"[0-9_]{1000}", report.text)
         line = report.text.count("\n", 0, found.start()) + 1 if found else 1
         said = f"a number has more than {limits.DIGITS} digits"
-        report.problems.append(Problem(report.file, line, said))
-        return None
-    problems = list(limits.exceeded(data))
-    for path, problem in problems:
-        report.add(path, problem)
-    return None if problems else data
+    else:
+        problems = list(limits.exceeded(data))
+        for path, problem in problems:
+            report.add(path, problem)
+        return None if problems else data
+    report.problems.append(Problem(report.file, line, said))
+    return None
 
 
 def _decimal(text: str) -> Decimal:
