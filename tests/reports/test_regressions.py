@@ -108,6 +108,10 @@ def test_the_action_and_the_workflow_compare_by_the_same_lines() -> None:
         assert textwrap.indent(step(name), " " * 8) in action
 
 
+WRITES = {"docs.yml": {"pages", "id-token"}, "publish.yml": {"id-token"}}
+"""What the last job of a workflow may write; it runs nothing of the repository."""
+
+
 @pytest.mark.parametrize("file", [".github/actions/regress/action.yml", *(
     f".github/workflows/{path.name}" for path in (ROOT / ".github/workflows").iterdir()
 )])  # fmt: skip
@@ -115,9 +119,13 @@ def test_actions_are_pinned_and_inputs_never_become_shell(file: str) -> None:
     text = (ROOT / file).read_text("utf-8")
     used = re.findall(r"uses: (\S+)", text)
     assert used
-    assert all(re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40}", one) for one in used)
+    publisher = "|pypa/gh-action-pypi-publish" if file.endswith("/publish.yml") else ""
+    assert all(re.fullmatch(rf"(actions/[\w-]+{publisher})@[0-9a-f]{{40}}", one) for one in used)
     assert file.endswith("action.yml") or "\npermissions:\n  contents: read\n" in text
-    assert ": write" not in text
+    read, _, publishing = text.partition("\n  publish:\n")  # the job that hands on what was built
+    assert ": write" not in read
+    assert set(re.findall(r"(\S+): write", publishing)) == WRITES.get(Path(file).name, set())
+    assert not re.search(r" run:|/checkout@", publishing)
     scripts = re.findall(r" +run: (?:\|\n((?: {8,}.*\n)+)|(.*)\n)", text)
     assert scripts
     assert not any("${{" in "".join(one) for one in scripts)
