@@ -195,10 +195,7 @@ def report(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """The site, in results/site: guides, API, the tutorial run through, a gallery of reports.
-
-    Stores given after `--` fill the gallery; of papers that none of them holds, a smoke run does.
-    """
+    """The site, in results/site: guides, API, the tutorial run through, a gallery of reports."""
     install(session, "[docs]", *STRICT)
     made = Path("results/site-made")
     shutil.rmtree(made, ignore_errors=True)
@@ -214,7 +211,7 @@ def docs(session: nox.Session) -> None:
     asked = ("mfcl", "--tables", "3", "--readings", "sent-before-pooling", "--store", str(store))
     where = ("--out", str(gallery / "multiverse"))
     session.run("fedrepro", "multiverse", *asked, *where, success_codes=[0, 1, 3])
-    session.run("python", "docs/site/gallery.py", str(made), *session.posargs)
+    session.run("python", "-m", "tools.gallery", str(made))
     session.run("mkdocs", "build", "--strict", "--clean")
 
 

@@ -7,7 +7,7 @@ import pytest
 from fedrepro.benchmark.judging.baseline import recorded
 from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.spec.load import paper_ids
-from tools import found
+from tools import found, gallery
 
 
 @pytest.fixture(scope="module")
@@ -31,3 +31,16 @@ def test_recorded_words_are_those_of_todays_rules(reports: list[Report]) -> None
         assert {place: one["verdict"] for place, one in words["cells"].items()} == {
             place: one.verdict for place, one in now.cells.items()
         }, report.paper
+
+
+def test_the_gallery_says_which_drawings_need_what_records_do_not_have(
+    reports: list[Report],
+) -> None:
+    said = {
+        f"{report.paper} {table.id}"
+        for report in reports[:3]
+        for table in gallery.shown(report).tables
+        if gallery.ABSENT in table.notes
+    }
+    curves = {f"cpcfl figure-{number}" for number in (3, 4, 5, 7)}
+    assert said == curves | {f"calibre figure-{number}" for number in (1, 2, 5, 6, 7, 8)}

@@ -1,7 +1,7 @@
 """What the site has besides docs/*.md: pages of the repository's root, the API, what was made.
 
 MkDocs calls `on_files` and `on_page_markdown`. What is made lies in `MADE`: the tutorial with its
-outputs, the gallery's page and its reports (`docs/site/gallery.py`).
+outputs, the gallery's page and its reports (`tools/gallery.py`).
 """
 
 import re
