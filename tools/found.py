@@ -29,7 +29,6 @@ GROUPS: dict[str, Sequence[str]] = {
     "What was not seen": ("OPPOSITE", "ABSENT"),
     "What the miniature cannot say": ("OPEN",),
 }
-MARKS = "<!-- found: begin -->\n", "<!-- found: end -->"
 
 
 def judged(paper: str) -> Report:
@@ -126,11 +125,12 @@ def row(*cells: object) -> str:
     return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
 
 
-def filled(text: str, lines: Iterator[str]) -> str:
-    """The text with what stands between the marks replaced."""
-    before, _, rest = text.partition(MARKS[0])
-    _, _, after = rest.partition(MARKS[1])
-    return f"{before}{MARKS[0]}" + "\n".join(lines) + f"\n{MARKS[1]}{after}"
+def filled(text: str, lines: Iterator[str], what: str = "found") -> str:
+    """The text with what stands between the marks of `what` replaced."""
+    begin, end = f"<!-- {what}: begin -->\n", f"<!-- {what}: end -->"
+    before, _, rest = text.partition(begin)
+    _, _, after = rest.partition(end)
+    return f"{before}{begin}" + "\n".join(lines) + f"\n{end}{after}"
 
 
 FILES: dict[str, Callable[[list[Report]], Iterator[str]]] = {

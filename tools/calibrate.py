@@ -1,0 +1,165 @@
+"""Chooses on which images, and how large, a paper's reduced experiments run.
+
+    python -m tools.calibrate PAPER [--jobs N] [--dry]
+
+`tools/calibration/PAPER.toml` lists candidates and conditions. They are tried from the cheapest on,
+on seeds that no report uses, until one meets every condition; without one, that which misses the
+fewest is taken, and the cheapest of these. Only controls and baselines are trained, never a method
+that the paper proposes. What was seen is written to `tools/calibration/PAPER.json` and to
+docs/calibration.md.
+"""
+
+import argparse
+import itertools
+import json
+import math
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import fedrepro
+from fedrepro.benchmark.planning.estimate import work_of
+from fedrepro.benchmark.results import CellResult
+from fedrepro.benchmark.spec.load import load_paper
+from fedrepro.benchmark.spec.model import Override, Paper
+from tools.found import filled
+
+ROOT = Path(__file__).parent.parent
+FOLDER = ROOT / "tools/calibration"
+PAGE = ROOT / "docs/calibration.md"
+STORE = ROOT / "results/calibration"
+
+
+@dataclass
+class Candidate:
+    """A data set and a size; work: multiply-adds of a trial of the whole profile, in billions.
+
+    seen: what the conditions look at, in words. missed: the conditions that it does not meet.
+    """
+
+    data: str
+    size: str
+    paper: Paper
+    work: float
+    seen: list[str] = field(default_factory=list)
+    missed: list[str] = field(default_factory=list)
+    is_tried: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"{self.data}, {self.size}"
+
+
+def candidates(id: str, rule: Mapping[str, Any]) -> list[Candidate]:
+    """All of them, the cheapest first."""
+    found = []
+    for data, (size, changes) in itertools.product(rule["data"], rule["sizes"].items()):
+        paper = load_paper(id)
+        profile = paper.profiles["reduced"]
+        more = tuple(Override(path, size, divide=1 / by) for path, by in changes.items())
+        on = {name: (*own, *more) for name, own in profile.on.items()}
+        paper = replace(paper, profiles={**paper.profiles, "reduced": replace(profile, on=on)})
+        work = sum(map(work_of, fedrepro.plan(paper, "reduced", on=data).runs)) / 1e9
+        found.append(Candidate(data, size, paper, work))
+    return sorted(found, key=lambda one: one.work)
+
+
+class Trial:
+    """The cells of a candidate, trained where they are missing."""
+
+    def __init__(self, rule: Mapping[str, Any], one: Candidate, jobs: int | None):
+        self._one = one
+        self._how = {"on": one.data, "store": STORE, "jobs": jobs, "progress": False}
+        self._how |= {"trials": rule["trials"], "series": rule["series"]}
+
+    def run(self, table: str, row: str | None = None) -> fedrepro.Results:
+        """A table, or some of its rows."""
+        return fedrepro.run(self._one.paper, "reduced", tables=[table], rows=row, **self._how)
+
+    def cell(self, table: str, row: str, column: str) -> CellResult:
+        """A cell of a table."""
+        (found,) = self.run(table, row).report.tables
+        place = row, column
+        return next(c for c in found.cells if ("|".join(c.row), "|".join(c.column)) == place)
+
+
+def try_out(rule: Mapping[str, Any], one: Candidate, jobs: int | None) -> None:
+    """Fills in what is seen of a candidate, and which conditions it misses."""
+    trial = Trial(rule, one, jobs)
+
+    def condition(holds: bool, said: str) -> None:
+        one.seen.append(said)
+        if not holds:
+            one.missed.append(said)
+
+    def least(what: str, cell: CellResult, wanted: float) -> float:
+        mean = -math.inf if cell.mean is None else cell.mean
+        low, high = cell.interval or (math.nan, math.nan)
+        said = "not trained" if cell.mean is None else f"{mean:.1f} [{low:.1f}, {high:.1f}]"
+        condition(mean >= wanted, f"{what} {said}, at least {wanted:.1f}")
+        return mean
+
+    (controls,) = trial.run(rule["controls"]).report.controls
+    for control in controls.claims:
+        condition(control.word == "SEEN", f"{control.id}: {control.reason}")
+    for room in (one for one in controls.cells if one.metric == "headroom" and one.trials):
+        least("headroom", room, rule["least_headroom"])
+    for wanted in rule["one_model"]:
+        mine = trial.cell(wanted["table"], wanted["row"], wanted["column"])
+        mean = least(wanted["row"], mine, wanted["chance"] + wanted["above_chance"])
+        if "central" in wanted:
+            least("central training", trial.cell(**wanted["central"]), mean)
+    one.is_tried = True
+
+
+def choose(paper: str, jobs: int | None) -> tuple[list[Candidate], Candidate]:
+    """All candidates, of which some were tried, and the chosen one."""
+    rule = tomllib.loads((FOLDER / f"{paper}.toml").read_text("utf-8"))
+    known = candidates(paper, rule)
+    for one in known:
+        print(f"{one.name}: {one.work:,.0f} billion multiply-adds", flush=True)
+        try_out(rule, one, jobs)
+        for said in one.seen:
+            print(f"  {'missed' if said in one.missed else 'met'}: {said}", flush=True)
+        if not one.missed:
+            return known, one
+    return known, min(known, key=lambda one: len(one.missed))
+
+
+def table(known: list[Candidate], chosen: Candidate) -> Iterator[str]:
+    """What was seen, as Markdown."""
+    yield "| data | size | multiply-adds a trial | what was seen | missed |"
+    yield "|---|---|---|---|---|"
+    for one in known:
+        mark = "**" if one is chosen else ""
+        seen = "; ".join(one.seen) if one.is_tried else "not needed: a cheaper one meets all"
+        missed = "; ".join(one.missed) or ("none" if one.is_tried else "")
+        work = f"{one.work:,.0f} billion"
+        yield f"| {mark}`{one.data}`{mark} | {one.size} | {work} | {seen} | {missed} |"
+
+
+def main() -> None:
+    """Tries candidates, and writes what was seen."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("paper")
+    parser.add_argument("--jobs", type=int)
+    parser.add_argument("--dry", action="store_true", help="list the candidates, train nothing")
+    given = parser.parse_args()
+    if given.dry:
+        rule = tomllib.loads((FOLDER / f"{given.paper}.toml").read_text("utf-8"))
+        for one in candidates(given.paper, rule):
+            print(f"{one.work:12,.0f} billion multiply-adds  {one.name}")
+        return
+    known, chosen = choose(given.paper, given.jobs)
+    print(f"chosen: {chosen.name}")
+    keys = "data", "size", "work", "seen", "missed", "is_tried"
+    kept = [{key: getattr(one, key) for key in keys} for one in known]
+    (FOLDER / f"{given.paper}.json").write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
+    text = PAGE.read_text("utf-8")
+    PAGE.write_text(filled(text, table(known, chosen), given.paper), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
