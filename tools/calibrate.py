@@ -4,7 +4,8 @@
 
 `tools/calibration/PAPER.toml` lists candidates and conditions. They are tried from the cheapest on,
 on seeds that no report uses, until one meets every condition; without one, that which misses the
-fewest is taken, and the cheapest of these. Only controls and baselines are trained, never a method
+fewest is taken, and the cheapest of these. Where one data set would stand for several of the
+paper's, a candidate misses a condition, and is tried after the others. Only controls and baselines are trained, never a method
 that the paper proposes. What was seen is written to `tools/calibration/PAPER.json` and to
 docs/calibration.md.
 """
@@ -21,6 +22,8 @@ from typing import Any
 
 import fedrepro
 from fedrepro.benchmark.planning.estimate import work_of
+from fedrepro.benchmark.planning.headroom import data_of
+from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.results import CellResult
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import Override, Paper
@@ -61,9 +64,19 @@ def candidates(id: str, rule: Mapping[str, Any]) -> list[Candidate]:
         more = tuple(Override(path, size, divide=1 / by) for path, by in changes.items())
         on = {name: (*own, *more) for name, own in profile.on.items()}
         paper = replace(paper, profiles={**paper.profiles, "reduced": replace(profile, on=on)})
-        work = sum(map(work_of, fedrepro.plan(paper, "reduced", on=data).runs)) / 1e9
-        found.append(Candidate(data, size, paper, work))
-    return sorted(found, key=lambda one: one.work)
+        plan = fedrepro.plan(paper, "reduced", on=data)
+        work = sum(map(work_of, plan.runs)) / 1e9
+        found.append(Candidate(data, size, paper, work, missed=list(_shared(plan))))
+    return sorted(found, key=lambda one: (bool(one.missed), one.work))
+
+
+def _shared(plan: Plan) -> Iterator[str]:
+    """What is missed where clients learn from fewer data sets than the paper's do."""
+    cells = [one for one in plan.cells if one.config is not None]
+    printed = {one.cell.experiment["clients"]["data"] for one in cells}
+    here = {data_of(one) for one in cells}
+    if len(here) < len(printed):
+        yield f"{', '.join(sorted(here))} stands for {', '.join(sorted(printed))}"
 
 
 class Trial:
