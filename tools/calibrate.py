@@ -4,10 +4,11 @@
 
 `tools/calibration/PAPER.toml` lists candidates and conditions. They are tried from the cheapest on,
 on seeds that no report uses, until one meets every condition; without one, that which misses the
-fewest is taken, and the cheapest of these. Where one data set would stand for several of the
-paper's, a candidate misses a condition, and is tried after the others. Only controls and baselines are trained, never a method
-that the paper proposes. What was seen is written to `tools/calibration/PAPER.json` and to
-docs/calibration.md.
+fewest is taken, and the cheapest of these. Among equally cheap ones, data that missed fewer
+conditions at smaller sizes come first. Where one data set would stand for several of the paper's,
+a candidate misses a condition, and is tried after the others. Only controls and baselines are
+trained, never a method that the paper proposes. What was seen is written to
+`tools/calibration/PAPER.json` and to docs/calibration.md.
 """
 
 import argparse
@@ -127,11 +128,18 @@ def try_out(rule: Mapping[str, Any], one: Candidate, jobs: int | None) -> None:
     one.is_tried = True
 
 
+def _missed_so_far(one: Candidate, known: list[Candidate]) -> int:
+    """The fewest conditions that the same data missed in a size that was tried."""
+    tried = (len(other.missed) for other in known if other.data == one.data and other.is_tried)
+    return min(tried, default=0)
+
+
 def choose(paper: str, jobs: int | None) -> tuple[list[Candidate], Candidate]:
     """All candidates, of which some were tried, and the chosen one."""
     rule = tomllib.loads((FOLDER / f"{paper}.toml").read_text("utf-8"))
     known = candidates(paper, rule)
-    for one in known:
+    while left := [one for one in known if not one.is_tried]:
+        one = min(left, key=lambda one: (bool(one.missed), one.work, _missed_so_far(one, known)))
         print(f"{one.name}: {one.work:,.0f} billion multiply-adds", flush=True)
         try_out(rule, one, jobs)
         for said in one.seen:
