@@ -11,6 +11,7 @@ marks. `--drawn` trains nothing and draws from the file.
 import argparse
 import io
 import json
+import tomllib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from decimal import Decimal
@@ -25,7 +26,6 @@ from fedrepro.benchmark.stats.intervals import Interval, t_interval
 from tools.found import filled
 
 ROOT = Path(__file__).parent.parent
-SETS = ("fashion-excerpt", "glyphs-colour-hard-a", "noise")
 PLACEBO = "noise"
 INK, PLACEBO_INK, PRINT_INK = "#3b6fb6", "#b0487f", "#565f68"
 
@@ -45,16 +45,15 @@ class Measured:
 def measure(paper: str, jobs: int | None) -> Iterator[Measured]:
     """Trains what is missing, on the profile's own data set and on the others."""
     spec = load_paper(paper)
+    rule = tomllib.loads((ROOT / f"tools/calibration/{paper}.toml").read_text("utf-8"))
     headlines = [
         (table.id, claim.id) for table in spec.tables for claim in table.claims if claim.headline
     ]
-    (controls,) = (table.id for table in spec.tables if table.is_control)
-    for on in (None, *SETS):
+    for on in (None, *rule["headroom_on"]):
         how = {"on": on, "jobs": jobs}
-        found = fedrepro.run(paper, "headroom", tables=[controls], rows="headroom", **how).report
-        room = next(c for c in found.controls[0].cells if c.metric == "headroom" and c.trials)
         tables = list(dict.fromkeys(table for table, _ in headlines))
         report = fedrepro.run(paper, "headroom", tables=tables, **how).report
+        room = next(c for c in report.controls[0].cells if c.metric == "headroom" and c.trials)
         name = on or str(spec.profiles["headroom"].data)
         for table in report.tables:
             for claim in (one for one in table.claims if (table.id, one.id) in headlines):

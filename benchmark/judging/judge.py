@@ -315,7 +315,8 @@ class _Judging:
     def control_line(self, gate: Gate, tables: Sequence[TableResult]) -> str:
         data = set().union(*(self.data_in(one) for one in self.shown if not one.is_control))
         said = [*parts(self.controls, gate, data, self.headroom.values()), *would_show(tables)]
-        return "; ".join(said)
+        misses = None if self.plan.on else self.plan.profile.misses
+        return "; ".join([*said, *filter(None, [misses])])
 
     def findings(self, table: Table) -> tuple[AuditFinding, ...]:
         """What the audit found out of order among the printed numbers of `table`."""

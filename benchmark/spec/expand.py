@@ -26,7 +26,7 @@ def expand(paper: Paper) -> Paper:
 def _profile(name: str, profiles: Mapping[str, Profile]) -> Profile:
     own = profiles[name]
     like = profiles[own.like or name]
-    shared = {key: getattr(like, key) for key in ("overrides", "omit", "on", "data")}
+    shared = {key: getattr(like, key) for key in ("overrides", "omit", "on", "data", "misses")}
     return replace(own, name=name, **shared)
 
 

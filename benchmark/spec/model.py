@@ -414,7 +414,7 @@ class Profile(InFile):
     series: which independent series its trials are. like: the profile whose overrides, data sets
     and omissions it has. omit: cells that it does not run. on: per data-set name of `--on`, the
     overrides that put the profile on that set. data: the one of these that it runs on unless
-    another is named.
+    another is named. misses: which condition of the choice of its data is not met.
     """
 
     trials: TrialCount
@@ -425,6 +425,7 @@ class Profile(InFile):
     omit: tuple[Omission, ...] = ()
     on: Mapping[Name, tuple[Override, ...]] = field(default_factory=dict)
     data: Name | None = None
+    misses: Text | None = None
     name: Annotated[str, Filled] = "as published"
 
     @property

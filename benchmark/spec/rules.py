@@ -218,7 +218,7 @@ class _Rules:
             if same and other != name and raw.get("series", 0) == profile.get("series", 0):
                 said = f"it has the series of '{other}', so that trials would be looked at twice"
                 self.report.add(at, f"{said}; give it another `series`")
-        for own in {"overrides", "on", "omit", "data"} & profile.keys():
+        for own in {"overrides", "on", "omit", "data", "misses"} & profile.keys():
             self.report.add((*at, own), f"a profile like another runs what '{like}' runs")
 
     def overrides(self, profile: Toml, at: KeyPath) -> None:
