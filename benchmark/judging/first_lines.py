@@ -140,9 +140,8 @@ def totals(
     noun = "claim" if len(claims) == 1 else "claims"
     yield f"of {len(claims)} {noun} {_counts(claims)}"
     if resting := [one for one in claims if one.rests_on is not None]:
-        room = "; ".join(dict.fromkeys(one.given for one in resting if one.given))
         rest = "1 rests" if len(resting) == 1 else f"{len(resting)} rest"
-        yield f"of these, {rest} on pre-training, {room}: {_counts(resting)}"
+        yield f"of these, {rest} on pre-training: {_counts(resting)}"
     if contradictions is not None:
         noun = "contradiction" if contradictions == 1 else "contradictions"
         yield f"audit: {contradictions} {noun} among the paper's own numbers"
