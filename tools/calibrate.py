@@ -1,6 +1,6 @@
 """Chooses on which images, and how large, a paper's reduced experiments run.
 
-    python -m tools.calibrate PAPER [--jobs N] [--dry]
+    python -m tools.calibrate PAPER [--jobs N] [--dry | --drawn]
 
 `tools/calibration/PAPER.toml` lists candidates and conditions. They are tried from the cheapest on,
 on seeds that no report uses, until one meets every condition. Without one, that which misses the
@@ -16,7 +16,7 @@ import itertools
 import json
 import math
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -146,16 +146,20 @@ def choose(paper: str, jobs: int | None) -> tuple[list[Candidate], Candidate]:
     return known, min(tried, key=lambda one: (len(one.missed), one.work, one.unseen))
 
 
-def table(known: list[Candidate], chosen: Candidate) -> Iterator[str]:
+def table(known: Sequence[Mapping[str, Any]], chosen: str) -> Iterator[str]:
     """What was seen, as Markdown."""
-    yield "| data | size | multiply-adds a trial | what was seen | missed |"
-    yield "|---|---|---|---|---|"
+    yield "| data | size | billions of multiply-adds | controls seen | other conditions | missed |"
+    yield "|---|---|---|---|---|---|"
     for one in known:
-        mark = "**" if one is chosen else ""
-        seen = "; ".join(one.seen) if one.is_tried else "not tried"
-        missed = "; ".join(one.missed) or ("none" if one.is_tried else "")
-        work = f"{one.work:,.0f} billion"
-        yield f"| {mark}`{one.data}`{mark} | {one.size} | {work} | {seen} | {missed} |"
+        name = f"{one['data']}, {one['size']}"
+        mark = "**" if name == chosen else ""
+        controls = [said for said in one["seen"] if said.endswith("needed.")]
+        seen = len(set(controls) - set(one["missed"]))
+        others = [said.partition(", at")[0] for said in one["seen"] if said not in controls]
+        met = (f"{seen} of {len(controls)}", "; ".join(others)) if controls else ("not tried", "")
+        missed = "; ".join(one["missed"]).replace(" is needed.", "")
+        cells = (f"{mark}`{one['data']}`{mark}", one["size"], f"{one['work']:,.0f}", *met, missed)
+        yield f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
 
 
 def main() -> None:
@@ -164,19 +168,25 @@ def main() -> None:
     parser.add_argument("paper")
     parser.add_argument("--jobs", type=int)
     parser.add_argument("--dry", action="store_true", help="list the candidates, train nothing")
+    parser.add_argument("--drawn", action="store_true", help="write the page from the record")
     given = parser.parse_args()
     if given.dry:
         rule = tomllib.loads((FOLDER / f"{given.paper}.toml").read_text("utf-8"))
         for one in candidates(given.paper, rule):
             print(f"{one.work:12,.0f} billion multiply-adds  {one.name}")
         return
-    known, chosen = choose(given.paper, given.jobs)
-    print(f"chosen: {chosen.name}")
-    keys = "data", "size", "work", "seen", "missed", "is_tried"
-    kept = [{key: getattr(one, key) for key in keys} for one in known]
-    (FOLDER / f"{given.paper}.json").write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
-    text = PAGE.read_text("utf-8")
-    PAGE.write_text(filled(text, table(known, chosen), given.paper), "utf-8")
+    path = FOLDER / f"{given.paper}.json"
+    if not given.drawn:
+        known, chosen = choose(given.paper, given.jobs)
+        keys = "data", "size", "work", "seen", "missed", "is_tried"
+        kept = [{key: getattr(one, key) for key in keys} for one in known]
+        path.write_text(
+            json.dumps({"chosen": chosen.name, "tried": kept}, indent=1) + "\n", "utf-8"
+        )
+    found = json.loads(path.read_text("utf-8"))
+    print(f"chosen: {found['chosen']}")
+    lines = table(found["tried"], found["chosen"])
+    PAGE.write_text(filled(PAGE.read_text("utf-8"), lines, given.paper), "utf-8")
 
 
 if __name__ == "__main__":

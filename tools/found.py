@@ -18,6 +18,7 @@ from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.results import Departure, Report
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import CellKey
+from fedrepro.benchmark.stats.intervals import t_interval
 from fedrepro.reports import evidence
 
 ROOT = Path(__file__).parent.parent
@@ -58,6 +59,27 @@ def headlines(report: Report) -> Iterator[str]:
     for clause in report.first.sentence.partition(": ")[2].rstrip(".").split("; "):
         yield f"- {clause[0].upper()}{clause[1:]}."
     yield f"- Run: {report.first.run_on}."
+    yield from on_real_images(report.paper)
+
+
+def on_real_images(paper: str) -> Iterator[str]:
+    """The headline differences on Fashion-MNIST, where they were measured (`tools.headroom`)."""
+    path = ROOT / f"results/headroom/{paper}.json"
+    measured = json.loads(path.read_text("utf-8")) if path.exists() else []
+    real = [one for one in measured if one["data"] == "fashion-excerpt"]
+    said = [
+        f"{one['text']}: {interval_text(one['differences'])}, printed {one['printed']:+.1f}"
+        for one in real
+    ]
+    if said:
+        room = interval_text(real[0]["headroom"])
+        yield f"- On Fashion-MNIST, with {room} points of headroom: {'; '.join(said)}."
+
+
+def interval_text(values: Sequence[float]) -> str:
+    """`+1.2 [−0.3, 2.7]`: the mean with its 95 % interval."""
+    one = t_interval(values)
+    return f"{one.mean:+.1f} [{one.low:.1f}, {one.high:.1f}]".replace("-", "−")
 
 
 def readme(reports: list[Report]) -> Iterator[str]:

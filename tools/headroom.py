@@ -23,7 +23,7 @@ from matplotlib.figure import Figure
 import fedrepro
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.stats.intervals import Interval, t_interval
-from tools.found import filled
+from tools.found import filled, interval_text
 
 ROOT = Path(__file__).parent.parent
 PLACEBO = "noise"
@@ -91,11 +91,6 @@ def _arm(interval: Interval) -> float:
     return 0.0 if interval.high is None else interval.high - interval.mean
 
 
-def _said(values: list[float]) -> str:
-    one = t_interval(values)
-    return f"{one.mean:.1f} [{one.low:.1f}, {one.high:.1f}]".replace("-", "−")
-
-
 def table(found: list[Measured]) -> Iterator[str]:
     """The numbers of the picture."""
     yield "| comparison | printed | data | headroom | difference here |"
@@ -103,7 +98,7 @@ def table(found: list[Measured]) -> Iterator[str]:
     for one in found:
         text = one.text.replace("|", "\\|")
         place = f"`{one.data}`" + (" (placebo)" if one.data == PLACEBO else "")
-        rooms, ours = _said(one.headroom), _said(one.differences)
+        rooms, ours = interval_text(one.headroom), interval_text(one.differences)
         yield f"| {text} | {one.printed:.1f} | {place} | {rooms} | {ours} |"
 
 
