@@ -68,7 +68,7 @@ def on_real_images(paper: str) -> Iterator[str]:
     measured = json.loads(path.read_text("utf-8")) if path.exists() else []
     real = [one for one in measured if one["data"] == "fashion-excerpt"]
     said = [
-        f"{one['text']}: {interval_text(one['differences'])}, printed {one['printed']:+.1f}"
+        f"{re.sub(' @ [^>]*[^> ]', '', one['text'])}: {interval_text(one['differences'])}, printed {one['printed']:+.1f}"
         for one in real
     ]
     if said:

@@ -5,21 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...methods.outcome import Outcome
 from ..config import RunConfig
-
-if TYPE_CHECKING:
-    from .display import Display
+from .display import Display, TrialName
 
 ATTEMPTS = 2
 """How often a trial is tried when its worker is killed or memory runs out; anew for each time that
 it has saved itself since."""
-
-
-TrialName = tuple[str, int]
-"""Run key and seed."""
 
 
 @dataclass(frozen=True)
