@@ -23,7 +23,7 @@ from matplotlib.figure import Figure
 import fedrepro
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.stats.intervals import Interval, t_interval
-from tools.found import filled, interval_text
+from tools.found import filled, interval_text, without_columns
 
 ROOT = Path(__file__).parent.parent
 PLACEBO = "noise"
@@ -76,12 +76,23 @@ def picture(found: list[Measured]) -> bytes:
                 axes.errorbar(
                     room.mean, ours.mean, xerr=_arm(room), yerr=_arm(ours), fmt="o", color=ink
                 )
+                place = room.mean, ours.mean
                 axes.annotate(
-                    one.data, (room.mean, ours.mean), (4, 4), textcoords="offset points", color=ink
+                    one.data,
+                    place,
+                    (-4, 4),
+                    textcoords="offset points",
+                    ha="right",
+                    color=ink,
                 )
                 axes.axhline(one.printed, color=PRINT_INK, linestyle="--", linewidth=1)
+            axes.margins(x=0.35)
             axes.axhline(0, color=PRINT_INK, linewidth=0.5)
-            axes.set(title=text, xlabel="headroom of the data, points", ylabel="difference, points")
+            axes.set(
+                title=without_columns(text),
+                xlabel="headroom of the data, points",
+                ylabel="difference, points",
+            )
         content = io.BytesIO()
         figure.savefig(content, format="svg", metadata={"Date": None})
     return content.getvalue()
@@ -96,7 +107,7 @@ def table(found: list[Measured]) -> Iterator[str]:
     yield "| comparison | printed | data | headroom | difference here |"
     yield "|---|---|---|---|---|"
     for one in found:
-        text = one.text.replace("|", "\\|")
+        text = without_columns(one.text).replace("|", "\\|")
         place = f"`{one.data}`" + (" (placebo)" if one.data == PLACEBO else "")
         rooms, ours = interval_text(one.headroom), interval_text(one.differences)
         yield f"| {text} | {one.printed:.1f} | {place} | {rooms} | {ours} |"

@@ -12,9 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from ..planning.estimate import duration
-
-TrialName = tuple[str, int]
-"""Run key and seed."""
+from .jobs import TrialName
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 10.0
 """Between lines; each pause is twice the one before, so that the first seconds are not silent."""

@@ -5,15 +5,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from ...methods.outcome import Outcome
 from ..config import RunConfig
-from .display import Display, TrialName
 
 ATTEMPTS = 2
 """How often a trial is tried when its worker is killed or memory runs out; anew for each time that
 it has saved itself since."""
+
+
+TrialName = tuple[str, int]
+"""Run key and seed."""
+
+
+class Listener(Protocol):
+    """What is told of trials: `execution.display` shows it."""
+
+    def say(self, sentence: str) -> None: ...
+
+    def started(self, name: TrialName, label: str) -> None: ...
+
+    def advanced(self, name: TrialName, done: int, total: int) -> None: ...
+
+    def ended(self, name: TrialName, failed: bool) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -70,7 +85,7 @@ class Dispatch:
     Jobs come in the order given, each held back until the one that it needs is done.
     """
 
-    def __init__(self, jobs: Sequence[Job], display: "Display") -> None:
+    def __init__(self, jobs: Sequence[Job], display: Listener) -> None:
         self._jobs, self.display = jobs, display
         self._place = {job.name: i for i, job in enumerate(jobs)}
         self._held: dict[TrialName, list[int]] = defaultdict(list)

@@ -25,9 +25,9 @@ from ..store.store import Store
 from ..training.training import device_name
 from . import executors
 from .data_availability import DataAvailability
-from .display import Display, TrialName
+from .display import Display
 from .executors import Executor, ExecutorOptions
-from .jobs import Dispatch, Done, Failed, Job, Result
+from .jobs import Dispatch, Done, Failed, Job, Result, TrialName
 from .processes import alarm
 
 _GENEROUS = 20.0
