@@ -1,14 +1,14 @@
-"""Chooses on which images, and how large, a paper's reduced experiments run.
+"""Tries on which images, and how large, a paper's small experiments can speak.
 
     python -m tools.calibrate PAPER [--jobs N] [--dry | --drawn]
 
 `tools/calibration/PAPER.toml` lists candidates and conditions. They are tried from the cheapest on,
 on seeds that no report uses, until one meets every condition. Without one, that which misses the
 fewest is taken; of several the cheapest, and then the one with fewer controls among what it misses.
-Where one data set would stand for several of the paper's, a candidate misses a condition, and is
-tried after the others. One that takes more than the time that a reduced run has is not tried.
-Only controls and baselines are trained, never a method that the paper proposes. What was seen is
-written to `tools/calibration/PAPER.json` and to docs/calibration.md.
+Where one data set would stand for several of the paper's, a candidate is not eligible, and is
+tried after the others, for comparison. One that takes more than the time that a reduced run has is
+not tried. Only controls and baselines are trained, never a method that the paper proposes. What was
+seen is written to `tools/calibration/PAPER.json` and to docs/calibration.md.
 """
 
 import argparse
@@ -57,17 +57,22 @@ class Candidate:
     def name(self) -> str:
         return f"{self.data}, {self.size}"
 
+    @property
+    def rank(self) -> tuple[bool, int]:
+        """Whether one set stands for several, which is not eligible, and how much is missed."""
+        return any("stands for" in one for one in self.missed), len(self.missed)
+
 
 def candidates(id: str, rule: Mapping[str, Any]) -> list[Candidate]:
     """All of them, the cheapest first."""
     found = []
     for data, (size, changes) in itertools.product(rule["data"], rule["sizes"].items()):
         paper = load_paper(id)
-        profile = paper.profiles["reduced"]
+        profile = paper.profiles["headroom"]
         more = tuple(Override(path, size, divide=1 / by) for path, by in changes.items())
         on = {name: (*own, *more) for name, own in profile.on.items()}
-        paper = replace(paper, profiles={**paper.profiles, "reduced": replace(profile, on=on)})
-        plan = fedrepro.plan(paper, "reduced", on=data)
+        paper = replace(paper, profiles={**paper.profiles, "headroom": replace(profile, on=on)})
+        plan = fedrepro.plan(paper, "headroom", on=data)
         work = sum(map(work_of, plan.runs)) / 1e9
         found.append(Candidate(data, size, paper, work, missed=list(_shared(plan))))
     return sorted(found, key=lambda one: (bool(one.missed), one.work))
@@ -92,7 +97,7 @@ class Trial:
 
     def run(self, table: str, row: str | None = None) -> fedrepro.Results:
         """A table, or some of its rows."""
-        return fedrepro.run(self._one.paper, "reduced", tables=[table], rows=row, **self._how)
+        return fedrepro.run(self._one.paper, "headroom", tables=[table], rows=row, **self._how)
 
     def cell(self, table: str, row: str, column: str) -> CellResult:
         """A cell of a table."""
@@ -143,7 +148,7 @@ def choose(paper: str, jobs: int | None) -> tuple[list[Candidate], Candidate]:
         if not one.missed:
             return known, one
     tried = [one for one in known if one.is_tried]
-    return known, min(tried, key=lambda one: (len(one.missed), one.work, one.unseen))
+    return known, min(tried, key=lambda one: (*one.rank, one.work, one.unseen))
 
 
 def table(known: Sequence[Mapping[str, Any]], chosen: str) -> Iterator[str]:

@@ -59,22 +59,23 @@ def headlines(report: Report) -> Iterator[str]:
     for clause in report.first.sentence.partition(": ")[2].rstrip(".").split("; "):
         yield f"- {clause[0].upper()}{clause[1:]}."
     yield f"- Run: {report.first.run_on}."
-    yield from on_real_images(report.paper)
 
 
-def on_real_images(paper: str) -> Iterator[str]:
-    """The headline differences on Fashion-MNIST, where they were measured (`tools.headroom`)."""
+def on_other_images(paper: str) -> Iterator[str]:
+    """The headline differences by data set, a placebo among them (`tools.headroom`)."""
     path = ROOT / f"results/headroom/{paper}.json"
     measured = json.loads(path.read_text("utf-8")) if path.exists() else []
-    real = [one for one in measured if one["data"] == "fashion-excerpt"]
-    said = [
-        f"{without_columns(one['text'])}: {interval_text(one['differences'])}, "
-        f"printed {one['printed']:+.1f}"
-        for one in real
-    ]
-    if said:
-        room = interval_text(real[0]["headroom"])
-        yield f"- On Fashion-MNIST, with {room} points of headroom: {'; '.join(said)}."
+    for data in dict.fromkeys(one["data"] for one in measured):
+        found = [one for one in measured if one["data"] == data]
+        said = [
+            f"{without_columns(one['text'])}: {interval_text(one['differences'])}, "
+            f"printed {one['printed']:+.1f}"
+            for one in found
+        ]
+        if said:
+            room = interval_text(found[0]["headroom"])
+            placebo = "a placebo, " if data == "noise" else ""
+            yield f"- `{data}`, {placebo}with {room} points of headroom: {'; '.join(said)}."
 
 
 def without_columns(text: str) -> str:
@@ -108,7 +109,7 @@ def finding(paper: str, reports: list[Report]) -> Iterator[str]:
     """One paper: headline claims, all claims with their evidence, and contradictions in print."""
     (report,) = (one for one in reports if one.paper == paper)
     yield f"[{report.title}]({report.address}), {report.authors}, {report.year}."
-    yield from ("", "## Headline claims", "", *headlines(report))
+    yield from ("", "## Headline claims", "", *headlines(report), *on_other_images(paper))
     counted = (*report.first.evidence, *report.first.totals, report.first.controls)
     lines = (line for line in counted if line and not line.startswith("of "))
     yield from ("", *(f"- {sentences(line)}".replace("|", "\\|") for line in lines))

@@ -2,8 +2,8 @@
 
     python -m tools.headroom PAPER [--jobs N]
 
-Trains the tables of the headline claims on the data of the profile `reduced`, and under the profile
-`headroom` on other data, and measures the headroom there. Trials are kept in results/store. Writes
+Trains the tables of the headline claims under the profile `headroom`, on its own data and on other
+sets, and measures the headroom there. Trials are kept in results/store. Writes
 results/headroom/PAPER.json, docs/headroom-PAPER.svg and the part of docs/calibration.md between the
 marks. `--drawn` trains nothing and draws from the file.
 """
@@ -52,10 +52,9 @@ def measure(paper: str, jobs: int | None) -> Iterator[Measured]:
     for on in (None, *rule["headroom_on"]):
         how = {"on": on, "jobs": jobs}
         tables = list(dict.fromkeys(table for table, _ in headlines))
-        profile = "reduced" if on is None else "headroom"
-        report = fedrepro.run(paper, profile, tables=tables, **how).report
+        report = fedrepro.run(paper, "headroom", tables=tables, **how).report
         room = next(c for c in report.controls[0].cells if c.metric == "headroom" and c.trials)
-        name = on or str(spec.profiles[profile].data)
+        name = on or str(spec.profiles["headroom"].data)
         for table in report.tables:
             for claim in (one for one in table.claims if (table.id, one.id) in headlines):
                 for one in claim.comparisons:
