@@ -414,3 +414,19 @@ def test_the_terminal_shows_controls_first(root: Path) -> None:
     text = terminal.render(judged(root, AS_PRINTED | SEEN), lambda text, word="": text)
     assert "claim SEEN: even data beat uneven ones 4.97 [4.59, 5.35], at least 3" in text
     assert text.index("Controls") < text.index("Table 3")
+
+
+def test_a_profile_runs_on_its_own_data_and_says_what_that_misses(tmp_path: Path) -> None:
+    on = '[[profiles.reduced.on.{0}]]\npath = "clients.data"\nvalue = "{0}"\nwhy = "w"\n'
+    sets = "".join(map(on.format, ("digits", "fashion-excerpt")))
+    own = f'trials = 3\ndata = "fashion-excerpt"\nmisses = "no headroom"\n{sets}'
+    file = written(tmp_path) / "paper.toml"
+    file.write_text(PAPER.replace("trials = 3\n", own, 1), "utf-8")
+    for profile in ("reduced", "again"):
+        assert {run.data["name"] for run in planned(tmp_path, profile).runs} == {"fashion-excerpt"}
+        on_digits = planned(tmp_path, profile, on="digits")
+        assert {run.data["name"] for run in on_digits.runs} == {"digits"}
+    assert judged(tmp_path, AS_PRINTED | SEEN).first.controls.endswith("; no headroom")
+    file.write_text(file.read_text("utf-8").replace('data = "fashion', 'data = "fashio'), "utf-8")
+    with pytest.raises(SpecError, match="'fashio-excerpt' has no changes under `on`; did you mean"):
+        load_paper("made-up", tmp_path)
