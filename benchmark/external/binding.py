@@ -194,7 +194,8 @@ def template(paper: Paper, tables: Sequence[str] | None = None, trials: int | No
     trials: None for as many as the paper's own protocol has. Of cells that share results the one
     stands there that is no single trial. Raises `SpecError` for a table that does not exist.
     """
-    plan = external_plan(paper, [t.id for t in paper.tables] if tables is None else tables)
+    judged = [one.id for one in paper.tables if not one.is_control]
+    plan = external_plan(paper, judged if tables is None else tables)
     first, shown = _first(plan.cells), dict[CellKey, Cell]()
     for cell in (one.cell for one in plan.cells if one.cell.key in first):
         group = first[cell.key]

@@ -59,7 +59,7 @@ def test_what_the_paper_does_not_state_is_a_reading_and_no_departure() -> None:
 
 
 def test_what_a_paper_states_is_departed_from() -> None:
-    cell = load_paper("cpcfl").tables[2].cells[0]
+    cell = load_paper("cpcfl").table("3").cells[0]
     stated = dataclasses.replace(
         cell, experiment=merge(cell.experiment, {"training": {"precision": "bf16"}})
     )
