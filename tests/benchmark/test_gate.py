@@ -88,7 +88,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "mypackage/my_method.py").write_text(METHOD, "utf-8")
     edit(
         root / "tables/mypaper/paper.toml",
-        ('clients.data = "digits"', 'clients.data = "mnist"'),
+        ('clients.data = "digits"', 'clients.data = "mnist/"'),
         ("training.rounds = 10", "training.rounds = 20\ntraining.learning_rate = 0.05"),
         ("clients.image_size = 8", "clients.image_size = 8\nclients.images = 1200"),
         ("[profiles.gate]\ntrials = 5", "[profiles.gate]\ntrials = 6"),
