@@ -17,7 +17,7 @@ import json
 import math
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,31 +36,39 @@ PAGE = ROOT / "docs/calibration.md"
 STORE = ROOT / "results/calibration"
 
 
+@dataclass(frozen=True)
+class Condition:
+    """What is asked of a candidate. kind: `control`, `stand-ins` or `other`."""
+
+    kind: str
+    said: str
+    is_met: bool
+
+
 @dataclass
 class Candidate:
-    """A data set and a size; work: multiply-adds of a trial of the whole profile, in billions.
-
-    seen: what the conditions look at, in words. missed: the conditions that it does not meet.
-    unseen: how many of these are controls, which leave tables open.
-    """
+    """A data set and a size; work: multiply-adds of a trial of the whole profile, in billions."""
 
     data: str
     size: str
     paper: Paper
     work: float
-    seen: list[str] = field(default_factory=list)
-    missed: list[str] = field(default_factory=list)
-    unseen: int = 0
-    is_tried: bool = False
+    conditions: list[Condition] = field(default_factory=list)
 
     @property
     def name(self) -> str:
         return f"{self.data}, {self.size}"
 
     @property
-    def rank(self) -> tuple[bool, int]:
-        """Whether one set stands for several, which is not eligible, and how much is missed."""
-        return any("stands for" in one for one in self.missed), len(self.missed)
+    def is_eligible(self) -> bool:
+        """Whether no data set stands for several of the paper's."""
+        return all(one.is_met for one in self.conditions if one.kind == "stand-ins")
+
+    @property
+    def rank(self) -> tuple[bool, int, float, int]:
+        """The lower, the nearer to what is asked: the last is how many controls are not seen."""
+        missed = [one.kind for one in self.conditions if not one.is_met]
+        return not self.is_eligible, len(missed), self.work, missed.count("control")
 
 
 def candidates(id: str, rule: Mapping[str, Any]) -> list[Candidate]:
@@ -74,17 +82,18 @@ def candidates(id: str, rule: Mapping[str, Any]) -> list[Candidate]:
         paper = replace(paper, profiles={**paper.profiles, "headroom": replace(profile, on=on)})
         plan = fedrepro.plan(paper, "headroom", on=data)
         work = sum(map(work_of, plan.runs)) / 1e9
-        found.append(Candidate(data, size, paper, work, missed=list(_shared(plan))))
-    return sorted(found, key=lambda one: (bool(one.missed), one.work))
+        found.append(Candidate(data, size, paper, work, list(_shared(plan))))
+    return sorted(found, key=lambda one: (not one.is_eligible, one.work))
 
 
-def _shared(plan: Plan) -> Iterator[str]:
+def _shared(plan: Plan) -> Iterator[Condition]:
     """What is missed where clients learn from fewer data sets than the paper's do."""
     cells = [one for one in plan.cells if one.config is not None]
     printed = {one.cell.experiment["clients"]["data"] for one in cells}
     here = {data_of(one) for one in cells}
     if len(here) < len(printed):
-        yield f"{', '.join(sorted(here))} stands for {', '.join(sorted(printed))}"
+        said = f"{', '.join(sorted(here))} stands for {', '.join(sorted(printed))}"
+        yield Condition("stand-ins", said, False)
 
 
 class Trial:
@@ -106,49 +115,41 @@ class Trial:
         return next(c for c in found.cells if ("|".join(c.row), "|".join(c.column)) == place)
 
 
-def try_out(rule: Mapping[str, Any], one: Candidate, jobs: int | None) -> None:
-    """Fills in what is seen of a candidate, and which conditions it misses."""
-    trial = Trial(rule, one, jobs)
+def conditions(rule: Mapping[str, Any], trial: Trial) -> Iterator[Condition]:
+    """What is seen of a candidate when it is trained."""
 
-    def condition(holds: bool, said: str) -> None:
-        one.seen.append(said)
-        if not holds:
-            one.missed.append(said)
-
-    def least(what: str, cell: CellResult, wanted: float) -> float:
+    def least(what: str, cell: CellResult, wanted: float) -> Condition:
         mean = -math.inf if cell.mean is None else cell.mean
         low, high = cell.interval or (math.nan, math.nan)
         said = "not trained" if cell.mean is None else f"{mean:.1f} [{low:.1f}, {high:.1f}]"
-        condition(mean >= wanted, f"{what} {said}, at least {wanted:.1f}")
-        return mean
+        return Condition("other", f"{what} {said}, at least {wanted:.1f}", mean >= wanted)
 
     (controls,) = trial.run(rule["controls"]).report.controls
     for control in controls.claims:
-        condition(control.word == "SEEN", f"{control.id}: {control.reason}")
-        one.unseen += control.word != "SEEN"
+        yield Condition("control", f"{control.id}: {control.reason}", control.word == "SEEN")
     for room in (one for one in controls.cells if one.metric == "headroom" and one.trials):
-        least("headroom", room, rule["least_headroom"])
+        yield least("headroom", room, rule["least_headroom"])
     for wanted in rule["one_model"]:
         mine = trial.cell(wanted["table"], wanted["row"], wanted["column"])
-        mean = least(wanted["row"], mine, wanted["chance"] + wanted["above_chance"])
+        yield least(wanted["row"], mine, wanted["chance"] + wanted["above_chance"])
         if "central" in wanted:
-            least("central training", trial.cell(**wanted["central"]), mean)
-    one.is_tried = True
+            mean = -math.inf if mine.mean is None else mine.mean
+            yield least("central training", trial.cell(**wanted["central"]), mean)
 
 
 def choose(paper: str, jobs: int | None) -> tuple[list[Candidate], Candidate]:
     """All candidates, of which some were tried, and the chosen one."""
     rule = tomllib.loads((FOLDER / f"{paper}.toml").read_text("utf-8"))
-    known = candidates(paper, rule)
+    known, tried = candidates(paper, rule), list[Candidate]()
     for one in (one for one in known if one.work <= rule["most_work"]):
         print(f"{one.name}: {one.work:,.0f} billion multiply-adds", flush=True)
-        try_out(rule, one, jobs)
-        for said in one.seen:
-            print(f"  {'missed' if said in one.missed else 'met'}: {said}", flush=True)
-        if not one.missed:
+        for found in conditions(rule, Trial(rule, one, jobs)):
+            one.conditions.append(found)
+            print(f"  {'met' if found.is_met else 'missed'}: {found.said}", flush=True)
+        tried.append(one)
+        if all(found.is_met for found in one.conditions):
             return known, one
-    tried = [one for one in known if one.is_tried]
-    return known, min(tried, key=lambda one: (*one.rank, one.work, one.unseen))
+    return known, min(tried, key=lambda one: one.rank)
 
 
 def table(known: Sequence[Mapping[str, Any]], chosen: str) -> Iterator[str]:
@@ -158,11 +159,12 @@ def table(known: Sequence[Mapping[str, Any]], chosen: str) -> Iterator[str]:
     for one in known:
         name = f"{one['data']}, {one['size']}"
         mark = "**" if name == chosen else ""
-        controls = [said for said in one["seen"] if said.endswith("needed.")]
-        seen = len(set(controls) - set(one["missed"]))
-        others = [said.partition(", at")[0] for said in one["seen"] if said not in controls]
-        met = (f"{seen} of {len(controls)}", "; ".join(others)) if controls else ("not tried", "")
-        missed = "; ".join(one["missed"]).replace(" is needed.", "")
+        controls = [found["is_met"] for found in one["conditions"] if found["kind"] == "control"]
+        others = [f["said"].partition(", at")[0] for f in one["conditions"] if f["kind"] == "other"]
+        seen = f"{sum(controls)} of {len(controls)}" if controls else "not tried"
+        met = seen, "; ".join(others)
+        missed = "; ".join(found["said"] for found in one["conditions"] if not found["is_met"])
+        missed = missed.replace(" is needed.", "")
         cells = (f"{mark}`{one['data']}`{mark}", one["size"], f"{one['work']:,.0f}", *met, missed)
         yield f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
 
@@ -183,14 +185,20 @@ def main() -> None:
     path = FOLDER / f"{given.paper}.json"
     if not given.drawn:
         known, chosen = choose(given.paper, given.jobs)
-        keys = "data", "size", "work", "seen", "missed", "is_tried"
-        kept = [{key: getattr(one, key) for key in keys} for one in known]
-        path.write_text(
-            json.dumps({"chosen": chosen.name, "tried": kept}, indent=1) + "\n", "utf-8"
-        )
+        kept = [
+            {
+                "data": one.data,
+                "size": one.size,
+                "work": one.work,
+                "conditions": [asdict(found) for found in one.conditions],
+            }
+            for one in known
+        ]
+        record = {"chosen": chosen.name, "candidates": kept}
+        path.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
     found = json.loads(path.read_text("utf-8"))
     print(f"chosen: {found['chosen']}")
-    lines = table(found["tried"], found["chosen"])
+    lines = table(found["candidates"], found["chosen"])
     PAGE.write_text(filled(PAGE.read_text("utf-8"), lines, given.paper), "utf-8")
 
 
