@@ -159,7 +159,7 @@ def number(value: Any, place: str) -> float | None:
     """A finite number, None for nothing; raises `FedreproError` for formulas, commas and such."""
     if value is None or value == "":
         return None
-    text = str(value).strip()
+    text = str(value).strip().replace("\u2212", "-")  # the minus of typesetting
     said = f"{place}: value '{shown(text)}'"
     if text.lower().lstrip("+-") in ("nan", "inf", "infinity"):
         raise FedreproError(f"{said} is not finite; leave it empty if the trial failed")

@@ -30,7 +30,7 @@ def read(file: Path) -> FileProblems:
         if file.stat().st_size > limits.FILE_BYTES:
             message = f"is larger than {limits.FILE_BYTES:,} bytes"
             raise InvalidSpecError([Problem(file, None, message)])
-        return FileProblems(file, file.read_text(encoding="utf-8"))
+        return FileProblems(file, file.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise InvalidSpecError([Problem(file, line, "is not UTF-8 text")]) from None

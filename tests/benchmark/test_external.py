@@ -180,6 +180,12 @@ def test_json_lines_hold_what_csv_holds(tmp_path: Path) -> None:
     assert len(same[0]) == 2
 
 
+def test_a_minus_of_typesetting_is_a_minus(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text(HEADER + LINE.replace("76.1", "\u2212.5e\u22121"), "utf-8")
+    assert [one.value for one in read_rows(file)] == [-0.05]
+
+
 def test_fractions_are_percent_where_that_is_said_and_refused_where_it_is_not(
     cpcfl: Paper,
 ) -> None:

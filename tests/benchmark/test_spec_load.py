@@ -175,6 +175,11 @@ def cell(paper: Paper, row: str, column: str) -> Cell:
     return found[0]
 
 
+def test_a_byte_order_mark_before_a_spec_is_no_part_of_it(tmp_path: Path) -> None:
+    root = write(tmp_path, paper=PAPER, t3="\ufeff" + TABLE, f4=FIGURE)
+    assert next(table.id for table in load_paper("made-up", root).tables) == "3"
+
+
 def test_a_paper_says_where_it_can_be_read(tmp_path: Path) -> None:
     address = "https://doi.org/10.1000/182"
     spec = PAPER.replace("year = 2023", f'year = 2023\naddress = "{address}"')
