@@ -1,12 +1,8 @@
 """Results by table, row, column and seed, from CSV, JSON lines or records in memory.
 
 What cannot be read is one line that names file and line; docs/your-results.md has the columns.
-CSV is read by Python's own module: pandas fills up lines that are too short, renames a column that
-is there twice and forgets the numbers of lines.
 """
 
-import csv
-import io
 import json
 import math
 import re
@@ -18,6 +14,7 @@ from typing import Any
 from ..errors import FedreproError
 from ..printable import one_line
 from ..spec import limits
+from ..spec.csv_text import UNNAMED, csv_rows
 from ..spec.problems import shown as named
 from ..spec.problems import suggestion
 
@@ -114,34 +111,21 @@ def csv_lines(text: str, name: str) -> tuple[list[str], Iterator[tuple[str, list
     """The names of columns in the first line of CSV text, and the lines that are not empty, by
     place.
 
-    Raises `FedreproError`, also while lines are read, for text that is no such table.
+    The index of a data frame is left out. Raises `FedreproError` for text that is no such table.
     """
-    delimiter = max(",;\t", key=text.split("\n", 1)[0].count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-
-    def lines() -> Iterator[tuple[str, list[str]]]:
-        width = 0
-        try:
-            for line in reader:
-                place = f"{name}:{reader.line_num}"
-                parts = [part.strip() for part in line]
-                width = width or len(parts)
-                if any(parts) and len(parts) != width:
-                    said = f"has {len(parts)} fields, and the header names {width}"
-                    raise FedreproError(f"{place}: {said}")
-                yield place, parts
-        except csv.Error as error:
-            raise FedreproError(f"{name}:{reader.line_num}: is no CSV: {error}") from None
-
-    read = lines()
-    _, header = next(read, ("", []))
-    if not any(header):
+    rows = csv_rows(text, f"{name}:")
+    first, header = rows[0] if rows else (0, [])
+    if not header:
         raise FedreproError(f"{name}: holds nothing; its first line must name the columns")
+    if header[0] in UNNAMED and all(line[0].isdecimal() for _, line in rows[1:]):
+        rows, header = [(number, line[1:]) for number, line in rows], header[1:]
+    if "" in header:
+        raise FedreproError(f"{name}:{first}: column {header.index('') + 1} has no name")
     lower = [one.lower() for one in header]
     twice = next((one for one in header if lower.count(one.lower()) > 1), None)
     if twice is not None:
-        raise FedreproError(f"{name}:1: column '{shown(twice)}' is there twice")
-    return header, ((place, line) for place, line in read if any(line))
+        raise FedreproError(f"{name}:{first}: column '{shown(twice)}' is there twice")
+    return header, ((f"{name}:{number}", line) for number, line in rows[1:])
 
 
 def name_of(file: Path) -> str:

@@ -1,6 +1,7 @@
 """Baselines as files: a judged report in what is compared of it."""
 
 import json
+from codecs import BOM_UTF8
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, field
 from pathlib import Path
@@ -163,7 +164,7 @@ def read_reports(path: Path) -> list[Recorded]:
 def _read(kind: TypeAdapter[Read], path: Path, what: str) -> Read:
     """The content of a JSON file, of the type `kind`; raises `FedreproError` for any other."""
     try:
-        return kind.validate_json(path.read_bytes())
+        return kind.validate_json(path.read_bytes().removeprefix(BOM_UTF8))
     except FileNotFoundError:
         raise FedreproError(f"there is no {what} {path}") from None
     except OSError as error:

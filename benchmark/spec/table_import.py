@@ -5,8 +5,6 @@ what, and what was not understood, is told by line. What a draft cannot know is 
 and said in it: the margin, and the experiment of rows whose label names no method.
 """
 
-import csv
-import io
 import json
 import re
 import shutil
@@ -20,6 +18,7 @@ from typing import Any
 from ...methods import registry
 from ..errors import FedreproError
 from . import limits, table_latex
+from .csv_text import UNNAMED, csv_rows
 from .printed import Printed
 from .table_cells import Read, decimal_commas, label_of, read_cell, text_of
 
@@ -197,24 +196,10 @@ def _tokens(text: str) -> list[str]:
 
 
 def _csv(text: str) -> _Grid:
-    """CSV with commas, semicolons or tabs; a line that is shorter than the others is refused."""
-    text = text.removeprefix("\ufeff")
-    delimiter = max(",;\t", key=text.strip().split("\n", 1)[0].count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    rows, lines = [], []
-    try:
-        for line in reader:
-            if any(part.strip() for part in line):
-                rows.append([_Cell(part) for part in line])
-                lines.append(reader.line_num)
-    except csv.Error as error:
-        raise FedreproError(f"line {reader.line_num}: not a CSV file: {error}") from None
-    width = len(rows[0]) if rows else 0
-    table_latex.bounded(len(rows), width)
-    for row, at in zip(rows, lines, strict=True):
-        if len(row) != width:
-            raise FedreproError(f"line {at}: has {len(row)} fields, the first line has {width}")
-    return _Grid(rows, lines, None, "")
+    rows = csv_rows(text, "line ")
+    table_latex.bounded(len(rows), len(rows[0][1]) if rows else 0)
+    cells = [[_Cell(field) for field in fields] for _, fields in rows]
+    return _Grid(cells, [number for number, _ in rows], None, "")
 
 
 def _labelled(grid: _Grid) -> Parsed:
@@ -231,8 +216,10 @@ def _labelled(grid: _Grid) -> Parsed:
     told.append(f"header: {span}, {why}")
     start, width = 0, len(texts[0])
     body = range(header, len(rows))
-    indexed = [label_of(texts[i][0]) for i in body] == [str(n) for n in range(len(body))]
-    if indexed and not label_of(texts[0][0]) and width > 2:
+    numbers = [label_of(texts[i][0]) for i in body]
+    counted = any(numbers == [str(n + one) for n in range(len(body))] for one in (0, 1))
+    named_next = width > 2 and not _is_of_values([reads[i][1] for i in body])
+    if counted and named_next and label_of(texts[0][0]) in UNNAMED:
         start = 1
         told.append("the first column counts the rows and is left out")
     found = (j for j in range(start, width - 1) if _is_of_values([reads[i][j] for i in body]))

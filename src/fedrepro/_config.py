@@ -23,7 +23,7 @@ def configured() -> dict[str, Any]:
         if not file.is_file():
             continue
         try:
-            inside: Any = tomllib.loads(file.read_text("utf-8"))
+            inside: Any = tomllib.loads(file.read_text("utf-8-sig"))
             for name in section:
                 inside = inside.get(name, {})
             settings = dict(inside)

@@ -266,6 +266,8 @@ def test_a_baseline_survives_the_file(tmp_path):
     baseline.save(path, baseline.recorded(report()))
     assert baseline.load(path) == baseline.recorded(report())
     assert [file.name for file in path.parent.iterdir()] == [path.name]
+    path.write_text("\ufeff" + path.read_text("utf-8"), "utf-8")  # as an editor of Windows saves it
+    assert baseline.load(path) == baseline.recorded(report())
 
 
 @pytest.mark.parametrize("name", ["../../p", "a/b", "x" * 300])

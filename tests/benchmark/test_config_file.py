@@ -23,7 +23,7 @@ def test_a_file_gives_the_defaults_and_the_command_line_wins(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     Path("pyproject.toml").write_text('[tool.fedrepro]\nprofile = "smoke"\njobs = 3\n')
-    Path("fedrepro.toml").write_text('data-dir = "sets"\nstore = "kept"\n')
+    Path("fedrepro.toml").write_text('\ufeffdata-dir = "sets"\nstore = "kept"\n', "utf-8")
     given = parse(["run", "cpcfl", "--jobs", "0"])
     assert (given.profile, given.jobs, given.device) == ("smoke", 0, "auto")
     assert (given.data_dir, given.store) == (Path("sets"), Path("kept"))

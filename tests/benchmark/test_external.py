@@ -180,6 +180,24 @@ def test_json_lines_hold_what_csv_holds(tmp_path: Path) -> None:
     assert len(same[0]) == 2
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        "\ufeffsep=;\r\ntable;row;column;seed;value\r\n11;CP-CFL|SimCLR;Mean;0;76.1\r\n",
+        ",table,row,column,seed,value\n3,11,CP-CFL|SimCLR,Mean,0,76.1\n",
+        "table,row,column,seed,value,,\n11,CP-CFL|SimCLR,Mean,0,76.1\n",
+        "table,row,column,seed,value\n11,CP-CFL|SimCLR,Mean,0,76.1,,\n",
+    ],
+    ids=["sep=;", "index", "commas behind the header", "commas behind a line"],
+)
+def test_csv_is_read_as_spreadsheets_and_data_frames_write_it(written: str, tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text(written, "utf-8")
+    [row] = read_rows(file)
+    assert (row.table, row.row, row.column, row.seed) == ("11", "CP-CFL|SimCLR", "Mean", 0)
+    assert row.value == 76.1
+
+
 def test_a_minus_of_typesetting_is_a_minus(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_text(HEADER + LINE.replace("76.1", "\u2212.5e\u22121"), "utf-8")
@@ -218,7 +236,7 @@ def test_trials_of_a_shorter_profile_are_not_the_published_protocol(cpcfl: Paper
         ('11,CP-CFL|SimCLR,Mean ± SD,1,"1,234.5"', "'1,234.5' is no number"),
         ("0011,CP-CFL|SimCLR,Mean ± SD,1,76.1", "no table '0011'"),
         ('11,CP-CFL|SimCLR,Mean ± SD,1,"76,1"', "write a decimal point"),
-        ("11,CP-CFL|SimCLR,Mean ± SD,1", "has 4 fields, and the header names 5"),
+        ("11,CP-CFL|SimCLR,Mean ± SD,1", "has 4 fields, and the first line has 5"),
         ('11,CP-CFL|SimCLR,Mean ± SD,1,"76.1', "is no CSV"),
         ("E.22,ResNet-18|SimCLR,x,1,3", "E.22"),
     ],
@@ -244,6 +262,9 @@ def test_what_belongs_to_no_cell_is_refused_with_its_line(
         ("a.csv", b"table,row,column,seed\n11,a,b,0\n", "column 'value' is missing"),
         ("a.csv", b"table,row,column,seed,values\n11,a,b,0,1\n", "did you mean 'value'"),
         ("a.csv", b"table,row,row,seed,value\n", "there twice"),
+        ("a.csv", b"table,row,column,seed,value,\n11,a,b,0,1,x\n", ":1: column 6 has no name"),
+        ("a.csv", b",table,row,column,seed,value\nx,11,a,b,0,1\n", ":1: column 1 has no name"),
+        ("a.csv", b"sep=;\ntable;row\n\n11;a;b\n", ":4: has 3 fields, and the first line has 2"),
         ("a.csv", HEADER.encode() + b'11,"' + b"x" * 200_000 + b'",b,0,1\n', "is no CSV"),
         ("a.jsonl", b"[1, 2]\n", "is no JSON object"),
         ("a.jsonl", b'{"table": ', "is no JSON"),
