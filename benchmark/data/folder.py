@@ -20,6 +20,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -56,12 +57,14 @@ def read_folder(
     cached under the names, sizes and times of all images; a damaged .npz is made again.
 
     Raises `DataError` for a wrong number of classes, other classes than in the other part, a class
-    without images, folders inside of a class, images of different sizes or of formats that are not
-    read, unreadable images and a folder that cannot be listed.
+    without images, folders inside of a class, images beside the classes, images of different sizes
+    or of formats that are not read, unreadable images and a folder that cannot be listed.
     """
     try:
         folders = _folders(where, n_classes)
         listed, passed = list[tuple[str, int, int, int]](), list[str]()
+        if n_classes is not None:
+            passed += files_beside(where)
         for name, label in folders:
             images, others = _images_in(name, nested=n_classes is None)
             listed += [(*file, label) for file in images]
@@ -79,8 +82,22 @@ def read_folder(
         pixels = _decoded([path for path, *_ in listed], channels)
         _keep(pixels, cached, title)
     labels = None if n_classes is None else torch.tensor([label for *_, label in listed])
-    told = f"{len(passed)} other files were not read (first {passed[0]})" if passed else ""
-    return torch.from_numpy(pixels), labels, told
+    return torch.from_numpy(pixels), labels, told_of(passed, where.parent)
+
+
+def files_beside(where: Path) -> list[str]:
+    """The files of a folder whose images lie in folders below; `DataError` for an image."""
+    images, others = _images_in(str(where), nested=True)
+    if images:
+        raise DataError(f"{images[0][0]} lies beside the folders of images; move it into one")
+    return others
+
+
+def told_of(passed: Sequence[str], folder: Path) -> str:
+    """That files below `folder` were not read; nothing of none."""
+    many = f"{len(passed)} other files were" if len(passed) > 1 else "1 other file was"
+    first = Path(passed[0]).relative_to(folder).as_posix() if passed else ""
+    return f"{many} not read (first {first})" if passed else ""
 
 
 def _key(*parts: object) -> str:
@@ -91,7 +108,9 @@ def _key(*parts: object) -> str:
 def _folders(where: Path, n_classes: int | None) -> list[tuple[str, int]]:
     """The folders of images in the order in which they are numbered, with their labels."""
     if n_classes is None:
-        return [(name, 0) for name in sorted(found for found, _, _ in os.walk(where))]
+        below = (Path(found).relative_to(where) for found, _, _ in os.walk(where))
+        shown = (one for one in below if not any(part[0] == "." for part in one.parts))
+        return [(name, 0) for name in sorted(str(where / one) for one in shown)]
     classes = _classes(where)
     if n_classes and len(classes) != n_classes:
         raise DataError(f"{where} holds {len(classes)} class folders, the set has {n_classes}")

@@ -30,7 +30,7 @@ from ...methods.registry import told
 from ..data_names import is_file, plain
 from ..errors import DataError, FedreproError, MissingDataError
 from .base import DataSet, Part, Stored, data_folder
-from .folder import read_folder
+from .folder import files_beside, read_folder, told_of
 from .loading import find
 
 PARTS: tuple[Part, ...] = ("train", "test", "unlabeled")
@@ -164,7 +164,9 @@ def _of_npz(file: Path) -> Found:
     for name in ("images", "labels", "split"):
         if name not in arrays:
             raise DataError(f"{file} lacks the array '{name}'; it needs {_NEEDS}")
-    return _by_split(file, arrays["images"], arrays["labels"], arrays["split"])
+    images, labels, split = (arrays.pop(name) for name in ("images", "labels", "split"))
+    note = f"arrays that were not read: {', '.join(arrays)}" if arrays else None
+    return _by_split(file, images, labels, split, note)
 
 
 def _of_csv(file: Path) -> Found:
@@ -190,25 +192,39 @@ def _of_csv(file: Path) -> Found:
     raise DataError(f"{file}: {pixels.shape[1]} pixels make no square image; save it as .npz")
 
 
-def _by_split(file: Path, images: NDArray[Any], labels: Any, split: Any) -> Found:
+def _by_split(
+    file: Path, images: NDArray[Any], labels: Any, split: Any, note: str | None = None
+) -> Found:
     if not len(images) == len(labels) == len(split):
         counts = f"{len(images)} images, {len(labels)} labels, {len(split)} entries of split"
         raise DataError(f"{file} has {counts}; it needs {_NEEDS}")
     words = np.asarray(split).astype(str)
-    if unknown := sorted({*words.tolist()} - {*PARTS}):
-        raise DataError(f"{file}: '{unknown[0]}' is no split; it needs {_NEEDS}")
+    _refuse_others(file, words.tolist())
     chosen = {part: words == part for part in PARTS if part in words}
-    return {part: (images[at], np.asarray(labels)[at], None) for part, at in chosen.items()}
+    return {part: (images[at], np.asarray(labels)[at], note) for part, at in chosen.items()}
+
+
+def _refuse_others(where: Path, named: Iterable[str]) -> None:
+    """Raises `DataError` for parts that nothing would read."""
+    if unknown := sorted({*named} - {*PARTS}):
+        raise DataError(
+            f"{where} has unknown parts: {', '.join(unknown[:6])}; parts are {', '.join(PARTS)}: "
+            "rename the others or leave them out"
+        )
 
 
 def _of_images(where: Path, folder: Path) -> Found:
     found: Found = {}
+    inner = (one.name for one in where.iterdir() if one.is_dir())
+    _refuse_others(where, (name for name in inner if not name.startswith(".")))
+    beside = told_of(files_beside(where), where)
     for part in PARTS:
         if (where / part).is_dir():
             n_classes = None if part == "unlabeled" else 0
             images, labels, note = read_folder(where / part, 3, n_classes, folder)
             numbers = np.empty(0) if labels is None else labels.numpy()
-            found[part] = images.numpy(), numbers, note or None
+            told = "; ".join(filter(None, (note, beside)))
+            found[part] = images.numpy(), numbers, told or None
     return found
 
 
@@ -218,14 +234,25 @@ def _of_hugging_face(where: Path) -> Found:
     except ImportError as error:
         said = "was saved by Hugging Face's package, which must read it"
         raise DataError(f"{where} {said}: python -m pip install datasets ({error})") from error
+    if not isinstance(held, dict):
+        raise DataError(f"{where} holds one part; save a DatasetDict with train and test")
+    _refuse_others(where, held)
     found: Found = {}
-    for part in (one for one in PARTS if isinstance(held, dict) and one in held):
-        columns = {type(kind).__name__: name for name, kind in held[part].features.items()}
-        label = columns.get("ClassLabel", "label")
-        if "Image" not in columns or label not in held[part].features:
-            raise DataError(f"{where}, {part}: it needs a column of images and one called 'label'")
-        images = _stacked(str(where), held[part][columns["Image"]])
-        found[part] = images, np.asarray(held[part][label]), None
+    for part in (one for one in PARTS if one in held):
+        kinds = {name: type(kind).__name__ for name, kind in held[part].features.items()}
+        pictures = [name for name, kind in kinds.items() if kind == "Image"]
+        labels = [name for name, kind in kinds.items() if kind == "ClassLabel"]
+        if "label" in kinds and ("label" in labels or not labels):
+            labels = ["label"]
+        if len(pictures) != 1 or len(labels) != 1:
+            raise DataError(
+                f"{where}, {part}: it needs one column of images, and one of classes or called "
+                f"'label'; it has {', '.join(f'{name} ({kind})' for name, kind in kinds.items())}"
+            )
+        images = _stacked(str(where), held[part][pictures[0]])
+        others = [name for name in kinds if name not in (*pictures, *labels)]
+        note = f"columns that were not read: {', '.join(others)}" if others else None
+        found[part] = images, np.asarray(held[part][labels[0]]), note
     return found
 
 

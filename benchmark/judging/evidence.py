@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 from scipy.stats import poisson
 
@@ -178,12 +178,26 @@ class Evidence:
                 str(used.get("note") or used.get("source") or "files not identified"),
                 "these files are not known to be the release",
             )
-            for run in chain(planned.config)
-            for record in self.records(run)[:1]
-            for portion, used in record.provenance.get("data", {}).items()
+            for portion, used in self._data_of(planned)
             if not used.get("is_release", False)
         )
         return planned.departures + tuple(unreleased)
+
+    def notes(self, cells: Iterable[PlannedCell]) -> Iterator[str]:
+        """What a reader must know of the data of cells, where no deviation says it."""
+        told = (
+            f"{portion}: {note}"
+            for one in cells
+            for portion, used in self._data_of(one)
+            if (note := used.get("note")) and used.get("is_release", False)
+        )
+        yield from dict.fromkeys(told)
+
+    def _data_of(self, planned: Resolved) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """The data that a cell's run and those before it have used, by set and part."""
+        for run in chain(planned.config):
+            for record in self.records(run)[:1]:
+                yield from record.provenance.get("data", {}).items()
 
     def _trials(self, planned: PlannedCell) -> CellTrials:
         config, cell = planned.config, planned.cell

@@ -277,7 +277,11 @@ class _Judging:
                 Departure(one.setting, "not stated", one.taken, one.why)
                 for one in (*self.plan.paper.unstated, *table.unstated)
             ),
-            notes=(*table.notes, *more_trials(self.plan, table)),
+            notes=(
+                *table.notes,
+                *more_trials(self.plan, table),
+                *self.evidence.notes((*cells, *drawings)),
+            ),
             panels=panels(table.figure, drawings, judged, self.evidence, table.unit),
             command=command_of(self.plan, table.id),
             findings=self.findings(table),

@@ -197,6 +197,14 @@ def test_data_that_are_not_the_release_are_a_departure():
     assert "data.digits/train" in found.verdict.reason
 
 
+@pytest.mark.parametrize("released", [True, False])
+def test_what_must_be_known_of_the_data_is_a_note_or_a_departure(released):
+    run = config("ours")
+    [found] = judged(plan_for(run, "70.10"), Shelf(released=released).put(run, CLOSE)).tables
+    assert ("digits/train: folder" in found.notes) is released
+    assert [one.here for one in found.departures] == ([] if released else ["folder"])
+
+
 def test_pretraining_on_data_that_are_not_the_release_scales_the_run_that_starts_from_it():
     before = config("simclr")
     run = config("ours", start=before)

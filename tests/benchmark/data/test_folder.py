@@ -115,15 +115,29 @@ def test_files_that_are_no_images_are_left_out_and_said(photos: Path) -> None:
     (photos / "stl10" / "train" / ".hidden").mkdir()
     loaded = read(photos)
     assert len(loaded.images) == 20
-    assert loaded.passed == f"2 other files were not read (first {ship / 'Thumbs.db'})"
+    assert loaded.passed == "2 other files were not read (first train/ship/Thumbs.db)"
+    (ship.parent / "readme.txt").write_text("x")
+    assert read(photos).passed == "3 other files were not read (first train/readme.txt)"
 
 
-@pytest.mark.parametrize("name", ["2.heic", "more/2.png"])
-def test_images_that_would_be_left_out_are_an_error(photos: Path, name: str) -> None:
-    path = photos / "stl10" / "train" / "ship" / name
+def test_hidden_folders_hold_no_unlabelled_images(photos: Path) -> None:
+    save(photos / "stl10" / "unlabeled" / ".trash" / "2.png", 3)
+    assert len(read(photos, "unlabeled").images) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("ship/2.heic", "a format that is not read"),
+        ("ship/more/2.png", "a folder inside of a class"),
+        ("2.png", r"2\.png lies beside the folders of images"),
+    ],
+)
+def test_images_that_would_be_left_out_are_an_error(photos: Path, name: str, said: str) -> None:
+    path = photos / "stl10" / "train" / name
     path.parent.mkdir(exist_ok=True)
     path.write_text("x")
-    with pytest.raises(DataError, match=r"a format that is not read|a folder inside of a class"):
+    with pytest.raises(DataError, match=said):
         read(photos)
 
 

@@ -109,7 +109,7 @@ def test_data_are_found_where_one_stands_and_else_missing(
         ({"labels": LABELS[1:]}, "has 24 images, 23 labels, 24 entries of split"),
         ({"images": pictures() / 255.0}, r"must be uint8 \(0 to 255\), not float64"),
         ({"images": pictures().reshape(N, -1)}, r"\(12, 16\) is no shape of images"),
-        ({"split": np.full(N, "val")}, "'val' is no split"),
+        ({"split": np.full(N, "val")}, "has unknown parts: val; parts are train, test, unlabeled"),
         ({"split": np.full(N, "train")}, "no images in part 'test'"),
         ({"labels": np.where(SPLIT == "test", 3, LABELS)}, "only one has 0, 1, 2, 3"),
         ({"labels": np.array([None] * N)}, "cannot be read: ValueError: .*allow_pickle"),
@@ -178,23 +178,60 @@ def test_where_torchvision_is_broken_one_line_says_how_to_install_it(
         content("torchvision:KMNIST", tmp_path)
 
 
-def test_what_hugging_face_has_saved_is_read(tmp_path: Path) -> None:
+def save_hugging_face(place: Path, parts: Mapping[str, np.ndarray[Any, Any]], **more: str) -> None:
+    """A `DatasetDict` of `parts`, by name which images they hold; `more`: further columns."""
     datasets = pytest.importorskip("datasets")
-    kinds = {"photo": datasets.Image(), "kind": datasets.ClassLabel(names=["a", "b", "c"])}
-    parts = {
-        part: datasets.Dataset.from_dict(
-            {
-                "photo": [Image.fromarray(one) for one in pictures()[part == SPLIT]],
-                "kind": LABELS[part == SPLIT],
-            },
-            features=datasets.Features(kinds),
-        )
-        for part in ("train", "test")
+    words = datasets.ClassLabel(names=["a", "b", "c"])
+    kinds = {"photo": datasets.Image(), "kind": words}
+    kinds |= {
+        name: words if kind == "class" else datasets.Value(kind) for name, kind in more.items()
     }
-    datasets.DatasetDict(parts).save_to_disk(tmp_path / "saved")
+    made = {}
+    for part, at in parts.items():
+        photos = [Image.fromarray(one) for one in pictures()[at]]
+        columns = {"photo": photos, **dict.fromkeys(("kind", *more), LABELS[at])}
+        made[part] = datasets.Dataset.from_dict(columns, features=datasets.Features(kinds))
+    datasets.DatasetDict(made).save_to_disk(place)
+
+
+HALVES = {part: part == SPLIT for part in ("train", "test")}
+
+
+def test_what_hugging_face_has_saved_is_read(tmp_path: Path) -> None:
+    save_hugging_face(tmp_path / "saved", HALVES, age="int64")
     save_npz(tmp_path)
-    names = [content(name, tmp_path).name.split("#")[1] for name in ("saved/", "own.npz")]
-    assert names[0] == names[1]
+    of_saved, of_arrays = (content(name, tmp_path) for name in ("saved/", "own.npz"))
+    assert of_saved.name.split("#")[1] == of_arrays.name.split("#")[1]
+    assert of_saved.parts["train"].note == "columns that were not read: age"
+
+
+def test_parts_and_columns_of_hugging_face_that_nothing_would_read_are_refused(
+    tmp_path: Path,
+) -> None:
+    save_hugging_face(tmp_path / "three", {**HALVES, "validation": SPLIT == "test"})
+    with pytest.raises(DataError, match="three has unknown parts: validation; parts are train, te"):
+        content("three/", tmp_path)
+    save_hugging_face(tmp_path / "classes", HALVES, coarse="class")
+    with pytest.raises(DataError, match=r"one of classes.*; it has .*kind \(ClassLabel\), coarse"):
+        content("classes/", tmp_path)
+
+
+def test_folders_of_images_that_nothing_would_read_are_refused_and_files_said(
+    tmp_path: Path,
+) -> None:
+    save_images(tmp_path)
+    (tmp_path / "own" / ".git").mkdir()
+    (tmp_path / "own" / "licence.txt").write_text("x")
+    said = "1 other file was not read (first licence.txt)"
+    assert content("own/", tmp_path).parts["test"].note == said
+    (tmp_path / "own" / "val").mkdir()
+    with pytest.raises(DataError, match="own has unknown parts: val; parts are train, test, unlab"):
+        content("own/", tmp_path)
+
+
+def test_arrays_that_were_not_read_are_said(tmp_path: Path) -> None:
+    found = content("own.npz", save_npz(tmp_path, weights=np.ones(3)))
+    assert found.parts["train"].note == "arrays that were not read: weights"
 
 
 def test_without_their_package_a_set_of_hugging_face_says_what_to_install(
