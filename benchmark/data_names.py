@@ -5,8 +5,6 @@ Data of one's own are a module of another package, by its path or its entry poin
 (`data.own`), below the data folder. Their names may end in `#` and the checksum of the content.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

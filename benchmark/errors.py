@@ -1,7 +1,5 @@
 """Errors that a user can act on: one clear line, no traceback, exit code 2."""
 
-from __future__ import annotations
-
 import errno
 import re
 

@@ -1,7 +1,5 @@
 """What values a metric can have, and whether less of it is better."""
 
-from __future__ import annotations
-
 import math
 import sys
 from contextlib import suppress

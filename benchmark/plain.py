@@ -1,7 +1,5 @@
 """Results as what JSON can hold."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from decimal import Decimal

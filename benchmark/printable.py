@@ -1,7 +1,5 @@
 """Text that shows what it holds: nothing in it moves a cursor, reverses a line or breaks XML."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -7,8 +7,6 @@ Whether anything is saved depends on the clock alone, and no number depends on w
 Evidence: `tests/methods/test_checkpoints.py`.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 

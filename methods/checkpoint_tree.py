@@ -10,8 +10,6 @@ them.
 Evidence: `tests/methods/test_checkpoints.py`.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass

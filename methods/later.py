@@ -3,8 +3,6 @@
 A run's config leaves them out at their default, so that runs without them keep their keys.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import field, fields
 from typing import Any

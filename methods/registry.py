@@ -8,8 +8,6 @@ an installed package gives to such a module in the entry points of the kind (`GR
 this project is never replaced by one of theirs.
 """
 
-from __future__ import annotations
-
 import difflib
 import importlib
 import importlib.util

@@ -5,8 +5,6 @@ partition, the same initial weights and the same batch order for every method of
 client's stream does not depend on the clients that are trained with it.
 """
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ cluster models, 60 for sixty clients in training. Choosing, copying and averagin
 index and matrix operations, and the same network code (`methods.nn.layers`) runs one or many.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import torch

@@ -5,8 +5,6 @@ stops the host until all that was asked of the GPU before is done.
 Evidence: `tests/device/test_counts.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

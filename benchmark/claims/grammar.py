@@ -12,8 +12,6 @@
 Nothing here knows of tables: `benchmark.claims.bind_cells` binds the patterns to cells.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace

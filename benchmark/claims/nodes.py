@@ -1,7 +1,5 @@
 """Elementary comparisons: what a claim is once its patterns are bound to cells."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal

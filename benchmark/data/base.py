@@ -1,7 +1,5 @@
 """What a data set is: parts with images and labels, made here or read from files."""
 
-from __future__ import annotations
-
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Fetches released files when asked to: over HTTPS, resumable, checked before anything is used."""
 
-from __future__ import annotations
-
 import hashlib
 import http.client
 import shutil

@@ -15,8 +15,6 @@ How the pixels of a file become 0 to 255, so that no image is changed unnoticed:
 Colour becomes grey by the luma of ITU-R BT.601, grey becomes colour by repetition.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os

@@ -4,8 +4,6 @@ torchvision reads both, but does not check lengths and content and takes seconds
 the reference in `tests/benchmark/data`.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io

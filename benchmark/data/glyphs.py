@@ -14,8 +14,6 @@ The same images are drawn on every platform. Random numbers are uniform ones of 
 double precision, without a matrix product, a sum over an axis or a function of a system's library.
 """
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 from functools import cache

@@ -6,8 +6,6 @@ of ITU-R BT.601, grey to colour by repetition.
 Evidence: `tests/benchmark/data/test_images.py` compares with Pillow and torchvision.
 """
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor

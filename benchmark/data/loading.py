@@ -1,7 +1,5 @@
 """Data sets by name: parts, fixed subsets, checksums, and the federation made of them."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 from collections.abc import Mapping, Sequence

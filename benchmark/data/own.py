@@ -11,8 +11,6 @@ add it, so that a run of other data is another run.
 Evidence: `tests/benchmark/data/test_own.py`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import inspect

@@ -1,7 +1,5 @@
 """Fixed random choices of images that no trial changes: shares and subsets."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """Files that appear whole or not at all, arrays without pickle, and what a disk refuses."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

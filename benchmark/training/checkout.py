@@ -1,7 +1,5 @@
 """Which commit of this repository runs; told without importing what trains."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from functools import cache

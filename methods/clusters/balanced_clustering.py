@@ -8,8 +8,6 @@ Unstated for Orchestra: how many steps (5) and the sharpness of the assignments 
 Evidence: `tests/methods/test_clusters.py` (marginals, a plain loop, scipy's optimum, lightly).
 """
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -7,8 +7,6 @@ Vassilvitskii 2007).
 Evidence: `tests/methods/test_clusters.py` (scikit-learn's Lloyd iterations, plain loops).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

@@ -6,8 +6,6 @@ output if there is a predictor, else in the projector's (fedrlc, Eqs. 9 and 19).
 Evidence: `tests/methods/test_clustering_objectives.py`.
 """
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor

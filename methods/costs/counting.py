@@ -10,8 +10,6 @@ equally many bytes one takes part alone.
 Evidence: `tests/methods/test_costs.py`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, replace

@@ -4,8 +4,6 @@ Convolutions and matrix products put out zeros of the right shape; everything el
 Evidence: `tests/methods/test_costs.py`.
 """
 
-from __future__ import annotations
-
 import weakref
 from collections import Counter
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 Evidence: `tests/methods/test_partitions.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

@@ -8,8 +8,6 @@ residual block that is cut through goes on as a plain chain of its other convolu
 Evidence: `tests/methods/test_modular.py`.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass

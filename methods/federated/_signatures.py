@@ -3,8 +3,6 @@
 Evidence: `tests/methods/test_conformance.py`.
 """
 
-from __future__ import annotations
-
 from inspect import Parameter, isfunction, signature
 
 

@@ -5,8 +5,6 @@ of noise images, one more that never trains, and a network of some hundred weigh
 Evidence: `tests/methods/test_conformance.py` (every method here; a planted error for each check).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy

@@ -3,8 +3,6 @@
 Evidence: `tests/methods/test_loop.py`.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, is_dataclass, replace

@@ -7,8 +7,6 @@ Tiny-ImageNet nothing). Off unless a spec turns it on.
 Evidence: `tests/methods/test_with_labels.py` (against images that were changed beforehand).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from torch import Tensor

@@ -1,7 +1,5 @@
 """What is measured on trained models: one module a family of metrics."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 

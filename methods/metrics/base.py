@@ -1,7 +1,5 @@
 """What a metric of one's own is: a number from what every client's model predicts."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar

@@ -8,8 +8,6 @@ clustering's code).
 Evidence: `tests/methods/test_metrics.py` (all matchings, formulas over counts).
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from torch import Tensor

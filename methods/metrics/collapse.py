@@ -5,8 +5,6 @@ The spread of representations brought to length one, times the root of their wid
 Evidence: `tests/methods/test_metrics.py`.
 """
 
-from __future__ import annotations
-
 import torch.nn.functional as F
 from torch import Tensor
 

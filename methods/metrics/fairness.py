@@ -8,8 +8,6 @@ the size of the differences that Section V prints.
 Evidence: `tests/methods/test_classification.py` (by hand).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from torch import Tensor

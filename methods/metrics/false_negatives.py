@@ -6,8 +6,6 @@ negatives) or Eq. 5 (without) in that case.
 Evidence: `tests/methods/test_metrics.py` (Eqs. 4 and 5 transcribed, closed form, counting).
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -7,8 +7,6 @@ pixels are probed in the same way.
 Evidence: `tests/methods/test_headroom.py` (features that hold the class, and features that do not).
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

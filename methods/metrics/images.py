@@ -10,8 +10,6 @@ derivative over a pixel's channels.
 Evidence: `tests/methods/test_metrics.py` (a loop over Eq. 7), `tests/methods/test_protocols.py`.
 """
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor

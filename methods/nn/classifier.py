@@ -1,7 +1,5 @@
 """A classification model: an encoder and a head of dense layers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

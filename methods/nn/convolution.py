@@ -14,8 +14,6 @@ with AVX2 and no AVX-512, oneDNN's gradient of the weights writes beyond its mem
 Evidence: `tests/methods/test_layers.py` compares values and gradients with `torch.nn`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -10,8 +10,6 @@ single model takes the library's own convolution, channels innermost, or a produ
 Evidence: `tests/methods/test_layers.py` holds values and gradients of both against `torch.nn`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar

@@ -11,8 +11,6 @@ returns images of half the side.
 Evidence: `tests/methods/test_modular.py`, `tests/benchmark/test_analytic_mfcl.py` (the tables).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise

@@ -7,8 +7,6 @@ turned round, and is written as one here: the same functions, the same number of
 Evidence: `tests/methods/test_modular.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

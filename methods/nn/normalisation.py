@@ -14,8 +14,6 @@ its own twin, and TN then equals GN.
 Evidence: `tests/methods/test_normalisation.py` (torch's GN, plain loops over Eq. 2, gradcheck).
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import torch

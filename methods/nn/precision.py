@@ -12,8 +12,6 @@ Papers do not say theirs, so it is a reading; docs/notes/precision.md has what w
 Evidence: `tests/methods/test_precision.py` (torch.nn under autocast).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar

@@ -7,8 +7,6 @@ reduced profile trains on 8x8 images they are nearly two thirds of all weights.
 Evidence: `tests/methods/test_probing.py` (training with and without them).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import torch

@@ -8,8 +8,6 @@ that it follows, so one network reads both states.
 Evidence: `tests/methods/test_objectives_with_memory.py` (order and size against Python's deque).
 """
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor

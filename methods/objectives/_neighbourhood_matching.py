@@ -8,8 +8,6 @@ number. Candidates receive no gradient, being features of the past.
 Evidence: `tests/methods/test_fcl.py` against a literal transcription.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

@@ -6,8 +6,6 @@ Unstated: dense layers before batch normalisation have no bias.
 Evidence: `tests/methods/test_objectives.py` (torch.nn networks).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar

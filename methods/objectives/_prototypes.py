@@ -22,8 +22,6 @@ images (batches are in random order), and has as many clusters as images if thos
 Evidence: `tests/methods/test_calibre.py` against plain loops.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch

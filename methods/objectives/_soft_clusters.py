@@ -10,8 +10,6 @@ Unstated: the target distribution is taken over the batch, and no gradient flows
 Evidence: `tests/methods/test_clustering_objectives.py` (plain loops and numpy).
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 
 import torch

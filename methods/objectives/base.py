@@ -4,8 +4,6 @@ An objective never loops over data: `methods.training.pretraining` does so centr
 federated method can do so on its clients, since every tensor carries the `models` dimension.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass

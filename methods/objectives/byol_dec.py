@@ -8,8 +8,6 @@ round. As many centres as classes.
 Evidence: `tests/methods/test_clustering_objectives.py`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from torch import Tensor

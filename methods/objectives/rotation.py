@@ -7,8 +7,6 @@ view of each image, turned afterwards).
 Evidence: `tests/methods/test_objectives_with_memory.py` against numpy's `rot90` and a plain loop.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -7,8 +7,6 @@ paper); batch normalisation sees one view at a time and learns scale and shift e
 Evidence: `tests/methods/test_objectives.py` (torch.nn, a loop over Eq. 12, lightly).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -6,8 +6,6 @@ dense layer, as θ_c of Section 4.1).
 Evidence: `tests/methods/test_objectives.py` against a plain loop over the definition.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -6,8 +6,6 @@ no adaptation and no decay for biases and normalisations. MFCL trains its second
 Evidence: `tests/methods/test_optim.py` (the update rule in plain numbers; stacked models alone).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 

@@ -6,8 +6,6 @@ steps as one for each model. Twelve small tensors, one CPU core: `FusedAdam` tak
 Evidence: `tests/methods/test_optim.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, Protocol
 

@@ -9,8 +9,6 @@ both views, so that two mixed views are still views of one thing.
 Evidence: `tests/methods/test_privacy.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -11,8 +11,6 @@ are the mixture's (Carlini et al. 2021 take mixtures apart from there).
 Evidence: `tests/methods/test_privacy.py` (a plain loop; an attacker who has the images).
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -9,8 +9,6 @@ that drop out between masking and the sum are not dealt with.
 Evidence: `tests/methods/test_privacy.py`.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -4,8 +4,6 @@ A protocol is a run of its own that starts from another run's weights, so that t
 only in how they evaluate share the training.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

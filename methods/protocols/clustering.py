@@ -8,8 +8,6 @@ the best of ten starts by k-means++.
 Evidence: `tests/methods/test_protocols.py`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

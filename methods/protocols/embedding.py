@@ -8,8 +8,6 @@ components and at most 500 images are taken.
 Evidence: `tests/methods/test_protocols.py`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 

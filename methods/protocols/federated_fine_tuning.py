@@ -8,8 +8,6 @@ would start from in the same trial.
 Evidence: `tests/methods/test_fine_tuning.py` (from an untrained encoder it is FedAvg).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar
 

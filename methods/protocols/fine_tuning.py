@@ -9,8 +9,6 @@ ones, which the test images see, go on from those of pre-training).
 Evidence: `tests/methods/test_fine_tuning.py` against torch.nn and torch.optim.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

@@ -1,7 +1,5 @@
 """Headroom of a data set for an encoder's pre-training (`methods.metrics.headroom`)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from torch import Tensor

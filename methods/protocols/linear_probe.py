@@ -9,8 +9,6 @@ schedule falls to zero over all epochs, that of `steps` by `gamma` after each of
 Evidence: `tests/methods/test_fine_tuning.py` (scikit-learn's logistic regression).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

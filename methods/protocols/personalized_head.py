@@ -7,8 +7,6 @@ Unstated: how heads begin (all alike, at random); representations are used as th
 Evidence: `tests/methods/test_fine_tuning.py`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -9,8 +9,6 @@ for the image; `view_error` and `image_error` say how far it is off, over the st
 Evidence: `tests/methods/test_protocols.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar

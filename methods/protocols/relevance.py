@@ -3,8 +3,6 @@
 Paper: CP-CFL, Section 4.3 (`methods.metrics.images`).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -12,8 +12,6 @@ few images of. A network that sees both halves alike has a share near a half.
 Evidence: `tests/methods/test_protocols.py`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

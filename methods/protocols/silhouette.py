@@ -6,8 +6,6 @@ distortions.
 Evidence: `tests/methods/test_protocols.py`, `tests/methods/test_metrics.py`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ..metrics.cluster_agreement import silhouette

@@ -5,8 +5,6 @@ share one pass.
 Evidence: `tests/methods/test_local.py`, against one model and one client at a time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import torch

@@ -5,8 +5,6 @@ self-supervised training are. A frozen encoder encodes each image once, as it is
 Evidence: `tests/methods/test_local.py`, `tests/methods/test_personalized.py` (torch.nn).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 

@@ -3,8 +3,6 @@
 Evidence: `tests/methods/test_optim.py`.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

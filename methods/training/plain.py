@@ -8,8 +8,6 @@ each client and round.
 Evidence: `tests/methods/test_plain.py` (a network of torch.nn and its optimisers; stacked steps).
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

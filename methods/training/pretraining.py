@@ -7,8 +7,6 @@ may mean one).
 Evidence: `tests/methods/test_pretraining.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice

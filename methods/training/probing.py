@@ -7,8 +7,6 @@ normalisation it does not. No architecture has to declare either.
 Evidence: `tests/methods/test_probing.py`.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import torch

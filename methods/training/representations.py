@@ -10,8 +10,6 @@ the rate falls by step or by epoch (by step).
 Evidence: `tests/methods/test_representations.py`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields

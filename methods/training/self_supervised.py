@@ -2,8 +2,6 @@
 Evidence: `tests/methods/test_self_supervised.py`.
 """
 
-from __future__ import annotations
-
 from torch import Tensor
 
 from ..data.federation import ImageSet, to_float

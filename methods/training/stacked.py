@@ -9,8 +9,6 @@ optimiser counts the steps of each piece and passes over those that pause.
 Evidence: `tests/methods/test_plain.py`, `tests/methods/test_grouping.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import torch

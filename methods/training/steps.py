@@ -7,8 +7,6 @@ images and `STEP` bytes of images more.
 Evidence: `tests/methods/test_optim.py`, `tests/methods/test_grouping.py` (every way of cutting).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """CIFAR-100: 50,000 and 10,000 photographs, 32x32 colour, fine labels (Krizhevsky 2009)."""
 
-from __future__ import annotations
-
 from ..fetch import Archive
 from ..formats import CifarSet
 

@@ -7,8 +7,6 @@ The set has no official parts. A fixed permutation, stratified by class, gives 6
 test and 697 unlabelled images that do not overlap; the same 13 people wrote all three parts.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

@@ -9,8 +9,6 @@ stand upright, as MNIST's do. Only the archive has a known checksum, so images a
 where it is there; unpacked files are never known to be the release.
 """
 
-from __future__ import annotations
-
 import zipfile
 from pathlib import Path
 

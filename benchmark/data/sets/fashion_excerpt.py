@@ -6,8 +6,6 @@ without labels, the first 200 of each in its test part for testing: no image is 
 `tools/excerpt.py` makes the files from the release.
 """
 
-from __future__ import annotations
-
 import hashlib
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Fashion-MNIST: 60,000 and 10,000 pieces of clothing, 28x28 grey (Xiao et al. 2017)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from ..fetch import Archive

@@ -11,8 +11,6 @@ can be. All parts have all fonts. The question is what learning from unlabelled 
 more of the same images, not on fonts that were never seen.
 """
 
-from __future__ import annotations
-
 import hashlib
 from functools import lru_cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """MNIST: 60,000 and 10,000 handwritten digits, 28x28 grey (LeCun et al. 1998)."""
 
-from __future__ import annotations
-
 from ..fetch import Archive
 from ..formats import IdxSet
 

@@ -4,8 +4,6 @@ Each byte of 6,000 images is drawn alone, so that there is nothing to learn from
 many and as large as the unlabelled images of rendered glyphs.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

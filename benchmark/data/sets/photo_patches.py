@@ -6,8 +6,6 @@ MNIST in CP-CFL's Table 5. Each photograph (427x640, a temple and a flower) is c
 at full size most squares of 8x8 show nothing but one shade. Ask for `channels = 1` for grey.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import torch

@@ -4,8 +4,6 @@ Coates et al. 2011. Not read by torchvision, which hashes the unlabelled 2.8 GB 
 5,000 training images; here files are mapped, and only images that are used are read.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

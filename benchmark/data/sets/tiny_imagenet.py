@@ -5,8 +5,6 @@ must lie in class folders as the training images do. No checksum holds such a fo
 release, so that its numbers are shown and never judged.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from ...errors import MissingDataError

@@ -1,7 +1,5 @@
 """Counts what a client of a method exchanges, computes and holds; trains nothing to the end."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Trains clients, from random weights or from the encoder of another run."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from ....methods import registry

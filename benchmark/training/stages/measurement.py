@@ -1,7 +1,5 @@
 """Evaluates the weights that the run starts from with a protocol."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from ....methods import registry

@@ -1,7 +1,5 @@
 """Trains an encoder centrally with an objective, for other runs to start from."""
 
-from __future__ import annotations
-
 from ....methods import registry
 from ....methods.data.views.augment import Augmentation
 from ....methods.outcome import Outcome

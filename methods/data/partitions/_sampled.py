@@ -11,8 +11,6 @@ Unstated, and what is done here:
   IV-A says that the two distributions agree).
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from dataclasses import dataclass
 

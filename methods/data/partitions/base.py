@@ -1,7 +1,5 @@
 """What a partition is: a rule that deals a training and a test portion to clients."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 

@@ -15,8 +15,6 @@ Unstated, and what is done here:
 Evidence: `tests/methods/test_partitions.py`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

@@ -5,8 +5,6 @@ Unstated: which images (dealt at random, each to one client while a class lasts,
 Evidence: `tests/methods/test_partitions.py`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ...seeds import Seeds

@@ -7,8 +7,6 @@ a cut goes through is split in that proportion, its images being dealt at random
 Evidence: `tests/methods/test_partitions.py`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 

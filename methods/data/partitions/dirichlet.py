@@ -9,8 +9,6 @@ most a hundred times, until everybody has `smallest` images; if no draw does (a 
 Evidence: `tests/methods/test_partitions.py`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -7,8 +7,6 @@ rounded by largest remainders. More in `_sampled`.
 Evidence: `tests/methods/test_partitions.py`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

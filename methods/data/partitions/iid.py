@@ -6,8 +6,6 @@ Unstated: what becomes of a remainder (the first clients have one image more); t
 Evidence: `tests/methods/test_partitions.py`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

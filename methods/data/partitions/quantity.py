@@ -7,8 +7,6 @@ classes of CIFAR-10 and 500 images use every image once). More in `_sampled`.
 Evidence: `tests/methods/test_partitions.py`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

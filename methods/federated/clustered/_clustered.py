@@ -10,8 +10,6 @@ averaged models: `choose_again`. There models share no weights at the start; `co
 them one encoder.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

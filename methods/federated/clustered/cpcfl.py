@@ -13,8 +13,6 @@ as Eq. 15 counts them. Without pre-training all models start from one random enc
 Evidence: `tests/methods/test_clustered.py`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

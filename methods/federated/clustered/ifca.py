@@ -11,8 +11,6 @@ after the last round (`restart_at_end`). If the last of
 Evidence: `tests/methods/test_clustered.py` (recovers known clusters; restarts).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from torch import Tensor

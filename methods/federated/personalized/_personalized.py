@@ -13,8 +13,6 @@ the last round, because personal models exist only then.
 Evidence: `tests/methods/test_personalized.py`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import ClassVar
 

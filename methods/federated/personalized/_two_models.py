@@ -7,8 +7,6 @@ novel client adapts one from the final global model.
 Evidence: `tests/methods/test_two_models.py`.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from dataclasses import dataclass
 

@@ -10,8 +10,6 @@ moves in every step, not only before a round.
 Evidence: `tests/methods/test_two_models.py` (mixture and all three gradients by hand).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

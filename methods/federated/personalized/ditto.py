@@ -7,8 +7,6 @@ make as many steps as global ones, on the same batches.
 Evidence: `tests/methods/test_two_models.py` (the proximal step by hand).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from torch import Tensor

@@ -4,8 +4,6 @@ Papers: McMahan et al. 2017, Algorithm 1; Calibre, Section V-A.
 Evidence: `tests/methods/test_personalized.py` (its training is FedAvg's).
 """
 
-from __future__ import annotations
-
 from ._personalized import Personalized
 
 

@@ -5,8 +5,6 @@ the fixed encoder; Oh et al. compare that with fine-tuning everything, their def
 Evidence: `tests/methods/test_personalized.py` (the head does not move before personalisation).
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from ...nn.classifier import ENCODER

@@ -17,8 +17,6 @@ Unstated: the solver (scipy's non-negative least squares); weights below 0.001 a
 Evidence: `tests/methods/test_fedpac.py` (every support tried, a case by hand).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -5,8 +5,6 @@ Unstated: how heads begin (all alike); a novel client's head begins so too.
 Evidence: `tests/methods/test_personalized.py`.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from ...nn.classifier import ENCODER

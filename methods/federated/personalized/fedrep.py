@@ -7,8 +7,6 @@ the head is trained, the body is in evaluation mode and every image is encoded o
 Evidence: `tests/methods/test_personalized.py` (each half leaves the other untouched).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -8,8 +8,6 @@ and the global head, and like everybody else adapts both.
 Evidence: `tests/methods/test_personalized.py`.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from ...nn.classifier import HEAD

@@ -8,8 +8,6 @@ of a piece's last epoch falls by no more than a share `tolerance`, or for `longe
 Evidence: `tests/methods/test_personalized.py`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import ClassVar
 

@@ -8,8 +8,6 @@ Calibre gives every client 10 epochs to adapt; they are plain steps of the whole
 Evidence: `tests/methods/test_personalized.py` (a step by hand on a quadratic).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

@@ -9,8 +9,6 @@ as in all methods here; the clients of Calibre hold equally many.
 Evidence: `tests/methods/test_two_models.py` (two rounds on a quadratic by hand).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import torch

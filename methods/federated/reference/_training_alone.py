@@ -4,8 +4,6 @@ Each trains for rounds x local_epochs epochs in all; what its objective keeps go
 Unstated by the papers: the optimiser is made anew each round, as in the federated runs.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import torch

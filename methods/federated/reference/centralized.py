@@ -10,8 +10,6 @@ comparison is of data and not of moments; every pool starts from FedAvg's first 
 Evidence: `tests/methods/test_self_supervised.py`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

@@ -5,8 +5,6 @@ the data as the federated methods make.
 Evidence: `tests/methods/test_fedema.py`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ...data.federation import Federation

@@ -5,8 +5,6 @@ Paper: fcl, Section 6 (He et al. 2020, "assuming all data are combined in a sing
 Evidence: `tests/methods/test_self_supervised.py`.
 """
 
-from __future__ import annotations
-
 from ...data.federation import Federation
 from ._training_alone import TrainingAlone
 from .centralized import Centralized

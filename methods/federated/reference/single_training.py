@@ -4,8 +4,6 @@ Paper: fedrlc, Sections VII-B and VII-C: the lower bound; means over the clients
 Evidence: `tests/methods/test_fedema.py`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ._training_alone import TrainingAlone

@@ -5,8 +5,6 @@ model, so federated fine-tuning from it is FedAvg with few labels (fcl, Table 3,
 Evidence: `tests/methods/test_fine_tuning.py`.
 """
 
-from __future__ import annotations
-
 import torch
 
 from ...metrics import Evaluation, collapse

@@ -4,8 +4,6 @@ Clients' features travel one after the other, with a count for each client.
 Evidence: `tests/methods/test_fedca.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import torch

@@ -5,8 +5,6 @@ state). A second queue (`images`) has the images that they come from, to measure
 loss sees a label.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -8,8 +8,6 @@ yet; every client's centre counts once. This one exchange is not counted in byte
 Evidence: `tests/methods/test_fedema.py`.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -14,8 +14,6 @@ Departure from that code: it measures how far a client moved in its last round; 
 distance between the received model and the client's own.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -15,8 +15,6 @@ together with its expectation (`methods.metrics.false_negatives`).
 Evidence: `tests/methods/test_fcl.py` (Eq. 12 by hand), `tests/methods/test_privacy.py`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import torch

@@ -14,8 +14,6 @@ and sees the first of the two views.
 Evidence: `tests/methods/test_orchestra.py`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import torch

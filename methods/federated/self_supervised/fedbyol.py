@@ -8,8 +8,6 @@ receives each round; `keeps_target` leaves it on the client, as the code of Zhua
 Evidence: `tests/methods/test_self_supervised.py`, `tests/methods/test_fedema.py`.
 """
 
-from __future__ import annotations
-
 from ._self_supervised import WithTarget
 
 

@@ -6,8 +6,6 @@ Unstated: centres begin by K-means (`methods.federated.self_supervised._initial_
 Evidence: `tests/methods/test_fedema.py`.
 """
 
-from __future__ import annotations
-
 from ..base import Server, Task
 from ._initial_centres import with_initial_centres
 from ._self_supervised import SelfSupervised

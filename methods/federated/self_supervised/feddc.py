@@ -7,8 +7,6 @@ with the client, since clusters of other clients are not the same).
 Evidence: `tests/methods/test_fedca.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -11,8 +11,6 @@ Seen: under Adam γ stays at 1 on digits: the distance does not fall, and client
 Evidence: `tests/methods/test_fedema.py` (by hand).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import torch

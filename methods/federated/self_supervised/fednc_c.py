@@ -5,8 +5,6 @@ Paper: fedrlc, Section IV (two stages: non-contrastive, contrastive). Loss:
 Evidence: `tests/methods/test_fedema.py`.
 """
 
-from __future__ import annotations
-
 from ._self_supervised import WithTarget
 
 

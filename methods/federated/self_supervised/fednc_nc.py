@@ -6,8 +6,6 @@ Unstated: centres begin by K-means (`methods.federated.self_supervised._initial_
 Evidence: `tests/methods/test_fedema.py`.
 """
 
-from __future__ import annotations
-
 from ._self_supervised import WithTarget
 from .fedc_nc import FedCNC
 

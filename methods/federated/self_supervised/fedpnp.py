@@ -9,8 +9,6 @@ Ablations: `data_selection`, `negative_threshold`.
 Evidence: `tests/methods/test_fedema.py`.
 """
 
-from __future__ import annotations
-
 import torch
 
 from ...objectives.past_negatives import KNOWN, PastNegativesLearner

@@ -20,8 +20,6 @@ so from the first step on. Representations of length one kept five centres, but 
 Evidence: `tests/methods/test_fedema.py` (two clients by hand).
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -4,8 +4,6 @@ Paper: fcl, Section 6 (Gidaris et al. 2018 with FedAvg). Loss: `methods.objectiv
 Evidence: `tests/methods/test_self_supervised.py`.
 """
 
-from __future__ import annotations
-
 from ._self_supervised import SelfSupervised
 
 

@@ -7,8 +7,6 @@ there the two views of an image, which the objective encodes together, are twins
 Evidence: `tests/methods/test_self_supervised.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -6,8 +6,6 @@ with empty ones, since features of an older network say little of the new one).
 Evidence: `tests/methods/test_self_supervised.py`.
 """
 
-from __future__ import annotations
-
 from ._self_supervised import SelfSupervised
 
 

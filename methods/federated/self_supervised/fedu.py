@@ -9,8 +9,6 @@ layers); μ = 0.4, the authors' setting (EasyFL, `applications/fedssl/main.py`).
 Evidence: `tests/methods/test_fedema.py` (by hand).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

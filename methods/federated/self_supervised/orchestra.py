@@ -11,8 +11,6 @@ code, as far as a client's images allow).
 Evidence: `tests/methods/test_orchestra.py`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import torch

@@ -7,8 +7,6 @@ Unstated: what becomes of target networks and queues between rounds (made anew, 
 Evidence: `tests/methods/test_calibre.py`, `tests/methods/test_self_supervised.py`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ._self_supervised import SelfSupervised

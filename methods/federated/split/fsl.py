@@ -20,8 +20,6 @@ With local losses even data give less (75 %, one trial), as in print: 77.0 besid
 Evidence: `tests/methods/test_fsl.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal

@@ -15,8 +15,6 @@ statistics; the linear layer stands on the projection layers (Section 5.1).
 Evidence: `tests/methods/test_mfcl.py`, `tests/methods/test_representations.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache

@@ -6,8 +6,6 @@ knows beforehand, so that the cost of T rounds is 2 S T (CP-CFL Eq. 14).
 Evidence: `tests/methods/test_supervised.py` (one client equals plain training; numpy's average).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import torch

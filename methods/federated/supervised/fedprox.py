@@ -8,8 +8,6 @@ weights and are left free.
 Evidence: `tests/methods/test_supervised.py`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from torch import Tensor

@@ -10,8 +10,6 @@ Unstated in MFCL: the levels (those of Diao et al., one after the other over the
 Evidence: `tests/methods/test_supervised.py`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import torch

@@ -12,8 +12,6 @@ received one.
 Evidence: `tests/methods/test_supervised.py`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

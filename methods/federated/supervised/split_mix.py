@@ -14,8 +14,6 @@ the clients); how many base networks are evaluated together (all).
 Evidence: `tests/methods/test_supervised.py`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch
