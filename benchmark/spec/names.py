@@ -62,6 +62,19 @@ def known(what: str) -> frozenset[str]:
     return frozenset(itertools.chain(_NONE.get(what, ()), *named))
 
 
+def left_out() -> Iterator[str]:
+    """A sentence on each name that another package's entry points give in vain."""
+    for kind in registry.GROUPS:
+        yield from (
+            f"{kind} '{name}' is left out: {why}" for name, why in registry.left_out(kind).items()
+        )
+        for name, module in registry.installed(kind).items():
+            # Modules of fedrepro's own may have several such names each.
+            is_metric = kind == "metric" and name in _metrics()
+            if is_metric or (kind == "data set" and data_names.module_of(name) != module):
+                yield f"{kind} '{name}' is left out: {module}: the name is one of fedrepro's own"
+
+
 def exists(what: str, name: Any) -> bool:
     """Whether a module implements `name`: one of ours, or one of another package by its path.
 
@@ -113,6 +126,8 @@ def problem(what: str, name: str, admitted: Collection[str] = ()) -> str | None:
     if said is not None or name in known(what):
         return said
     kind, why = _own(what, name)
+    for one in _KINDS.get(what, (what,)):
+        why = why or registry.left_out(one).get(name)
     near = nearest(name, known(what), cutoff=MISSPELT)
     if kind is None and near is not None and name not in admitted:
         return f"unknown {what} '{name}'; did you mean '{near}'?"

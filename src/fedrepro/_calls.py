@@ -2,6 +2,7 @@
 
 import os
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from fedrepro.benchmark.external.exports import read_files
 from fedrepro.benchmark.external.rows import Row, from_records
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.results import ProtocolScale
+from fedrepro.benchmark.spec import names
 from fedrepro.benchmark.spec.folders import searched
 from fedrepro.benchmark.spec.load import load_paper, load_papers
 from fedrepro.benchmark.spec.model import Paper
@@ -211,7 +213,12 @@ def report(what: "Results | str | Sequence[Results]", out: Path | str) -> Path:
 
 
 def _paper(paper: str | Paper) -> Paper:
-    """The paper with that id where the command line finds it, one's own first."""
+    """The paper with that id where the command line finds it, one's own first.
+
+    Warns of names that entry points of other packages give in vain.
+    """
+    for told in names.left_out():
+        warnings.warn(told, stacklevel=3)
     return load_paper(paper, searched()) if isinstance(paper, str) else paper
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import fedrepro
 from fedrepro.benchmark.data import own
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.execution.data_availability import DataAvailability
@@ -282,11 +283,16 @@ def test_a_spec_that_names_data_by_their_checksum_departs_from_nothing() -> None
         assert [(each.setting, each.here) for each in one.departures] == [("clients.data", name)]
 
 
-def test_entry_points_give_short_names(monkeypatch: pytest.MonkeyPatch, place: Path) -> None:
+def test_entry_points_give_short_names_and_those_that_are_taken_are_said(
+    monkeypatch: pytest.MonkeyPatch, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     points = [
         EntryPoint("stripes", "ownlab.stripes", "fedrepro.sets"),
         EntryPoint("brier", "ownlab.brier", "fedrepro.metrics"),
         EntryPoint("mnist", "ownlab.stripes", "fedrepro.sets"),
+        EntryPoint("glyphs-digits", "ownlab.stripes", "fedrepro.sets"),
+        EntryPoint("accuracy", "ownlab.brier", "fedrepro.metrics"),
+        EntryPoint("gone", "ownlab.gone", "fedrepro.sets"),
     ]
     monkeypatch.syspath_prepend(str(place))
     monkeypatch.setattr(
@@ -297,7 +303,14 @@ def test_entry_points_give_short_names(monkeypatch: pytest.MonkeyPatch, place: P
         plan = planned("mfcl", "stripes", "smoke")
         assert str(plan.on).startswith("stripes#")
         assert "ownlab/stripes.py" in fingerprint.source_of(plan.runs[0])
-        assert registry.installed("metric") == {"brier": "ownlab.brier"}
-        assert "fedrepro's own" in registry.left_out("data set")["mnist"]
+        assert main(["plan", "mfcl", "--on", "gone", "--profile", "smoke"]) == 2
+        said = capsys.readouterr().err
+        for taken in ("data set 'mnist'", "data set 'glyphs-digits'", "metric 'accuracy'"):
+            assert f"{taken} is left out: ownlab." in said
+        assert "data set 'gone' cannot be used: ownlab.gone: ModuleNotFoundError" in said
+        assert "brier" not in said.replace("ownlab.brier", "")
+        with pytest.warns(UserWarning, match="is left out") as warned:
+            fedrepro.plan("mfcl", "smoke")
+        assert {str(one.message) in said for one in warned} == {True}
     finally:
         registry._installed.cache_clear()

@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 from fedrepro.benchmark.errors import FedreproError, SpecError
 from fedrepro.benchmark.printable import printable
-from fedrepro.benchmark.spec import limits
+from fedrepro.benchmark.spec import limits, names
 from fedrepro.benchmark.spec.folders import hidden, searched
 from fedrepro.benchmark.spec.load import load_paper, load_papers, paper_ids
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.spec.problems import InvalidSpecError, Problem
 from fedrepro.benchmark.spec.settings import FIXED, PRECISION
+from fedrepro.commands._terminal import complain
 
 if TYPE_CHECKING:
     from fedrepro.benchmark.planning.estimate import TrialTimes
@@ -227,10 +228,14 @@ EXECUTION = (
 def complete(given: argparse.Namespace) -> None:
     """Fills in the folder of data, and checks where trials would run, whatever is stored.
 
+    Of commands that read specs, it also says which names of other packages are left out.
+
     Raises `FedreproError` for an executor, a device or a cluster that is not there.
     """
     if getattr(given, "data_dir", "") is None and os.environ.get("FEDREPRO_DATA"):
         given.data_dir = Path(os.environ["FEDREPRO_DATA"])
+    for told in names.left_out() if "specs" in given else ():
+        complain(told)
     if "executor" not in given or (given.executor, given.device) in _ANYWHERE:
         return
     from fedrepro.benchmark.execution import executors

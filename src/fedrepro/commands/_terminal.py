@@ -11,7 +11,6 @@ from contextlib import suppress
 from typing import Any, TextIO
 
 from fedrepro.benchmark.printable import printable
-from fedrepro.methods import registry
 
 _COLOURS = {
     "REPRODUCED": 32, "HOLDS": 32, "PASS": 32, "SEEN": 32, "supported": 32,
@@ -65,13 +64,6 @@ def complain(sentence: str) -> None:
     """One line on standard error, where there is one."""
     if sys.stderr is not None:
         print(f"fedrepro: {printable(sentence)}", file=sys.stderr)
-
-
-def complain_of_plugins() -> None:
-    """A line for each name that another package's entry points give in vain."""
-    for kind in registry.GROUPS:
-        for name, why in registry.left_out(kind).items():
-            complain(f"{kind} '{name}' is left out: {why}")
 
 
 class Output:

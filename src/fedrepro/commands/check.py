@@ -7,7 +7,7 @@ from fedrepro.benchmark.judging.published_value import narrow_margins
 from fedrepro.benchmark.planning.check import check
 from fedrepro.benchmark.spec.problems import InvalidSpecError
 from fedrepro.commands import _options as options
-from fedrepro.commands._terminal import complain_of_plugins, folded, print_json
+from fedrepro.commands._terminal import folded, print_json
 
 HELP = "validate the specs; list names that no method implements yet"
 EXAMPLE = "fedrepro check cpcfl"
@@ -20,7 +20,6 @@ def execute(given: argparse.Namespace) -> int:
 
     2 if there are problems, else 1 if a name is neither implemented nor declared.
     """
-    complain_of_plugins()
     try:
         papers = options.papers(given)
         problems, unimplemented, declared = check(papers)

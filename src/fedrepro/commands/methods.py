@@ -11,7 +11,7 @@ from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec import names
 from fedrepro.benchmark.spec.problems import suggestion
 from fedrepro.commands import _options as options
-from fedrepro.commands._terminal import complain_of_plugins, folded, print_json
+from fedrepro.commands._terminal import complain, folded, print_json
 from fedrepro.methods import registry
 
 HELP = "list methods, objectives, encoders, partitions, protocols and data sets, or one's options"
@@ -24,7 +24,8 @@ ARGUMENTS = (
 
 def execute(given: argparse.Namespace) -> int:
     """Prints one line a contribution, or one contribution whole."""
-    complain_of_plugins()
+    for told in names.left_out():
+        complain(told)
     known, name = list(_known(given.name)), given.name
     shown = [one for one in known if name in (None, one["name"])]
     if not shown:
