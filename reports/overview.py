@@ -34,8 +34,7 @@ def caution(boards: Sequence[Scoreboard]) -> str:
     if scaled:
         told.insert(
             0,
-            "Other data or a shorter protocol than the paper's: no published number is reproduced "
-            "or refuted here.",
+            "Other data or a shorter protocol: no published number is reproduced or refuted here.",
         )
     return " ".join(dict.fromkeys(filter(None, told)))
 

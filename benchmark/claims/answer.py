@@ -188,7 +188,7 @@ def answer_claim(claim: Claim, comparisons: Sequence[Elementary], known: Known) 
 
     for leaf in contrasts.leaves:
         if not known.values.get(leaf.key):
-            reason = known.missing.get(leaf.key, "a printed fact, for which nothing is run")
+            reason = known.missing.get(leaf.key, "a published fact, for which nothing is run")
             return unanswered("NOT RUN", f"{leaf.label}: {reason.rstrip('.')}.")
     trained = [leaf for leaf in contrasts.leaves if is_trained(leaf)]
     if not trained:
@@ -208,7 +208,9 @@ def answer_claim(claim: Claim, comparisons: Sequence[Elementary], known: Known) 
     if "=" in relations:
         widths = [width for one in comparisons if (width := known.margin(one)) is not None]
         if len(widths) < k:
-            return unanswered("NOT COMPARED", "A stated size is not compared here.", "size")
+            return unanswered(
+                "NOT COMPARED", "A stated size is compared at the published protocol alone.", "size"
+            )
         # What is printed is one more draw of our differences.
         return _close(contrasts, widths, contrasts.n + 1)
     if "~" in relations:
@@ -312,7 +314,7 @@ def _directed(claim: Claim, contrasts: Contrasts) -> ClaimAnswer:
         if word == "OPEN" and opposite:
             reason = f"{opposite} of {k} comparisons shown opposite."
         elif word == "OPEN" and ratio.lies_below(1.0):
-            reason = f"Smaller than printed; {reason}"
+            reason = f"Smaller than published; {reason}"
     if claim.every_trial:
         kind, reason = "every trial", f"{ahead} of {n} trials as stated."
         is_all = ahead == n and all(first.low is not None for (first, _), _ in own)

@@ -18,6 +18,7 @@ from .observed import (
     once,
     paired_seeds,
     pattern_of,
+    printed_names,
     tie_of,
 )
 from .table_answer import TableAnswer, TableWord, answer_table
@@ -69,7 +70,7 @@ def answer(
     """
     printed = [one for one in table.cells if is_compared(one)]
     if not printed:
-        why = "It prints no numbers that trials could be held against."
+        why = "It has no published numbers that trials could be compared with."
         if any(one.kind == "analytic" for one in table.cells):
             why = "Its numbers are calculated, not trained: its cells have their own words."
         return Answered("NOT COMPARED", why)
@@ -91,7 +92,7 @@ def answer(
     if incomplete:
         word, reason = "OPEN", incomplete
     elif any(one.ours.lies_below(0.0) for one in leads):
-        reason += " The own method is shown behind the baselines printed best."
+        reason += " The paper's own method is shown behind the best published baselines."
     return Answered(word, reason, tuple(one for one, _ in found), leads)
 
 
@@ -128,7 +129,7 @@ def _by_metric(
     columns = once(columns_of(cells).items())
     if not columns.cells:
         return None
-    pattern = pattern_of(columns.cells)
+    pattern = pattern_of(columns.cells, printed_names(paper.tables))
     n, level = reached(looks, pattern.n)
     if n < 2:
         return None
@@ -151,7 +152,7 @@ def _by_metric(
     return found, tuple(one for one in leads if one is not None)
 
 
-def pooled(tables: Mapping[str, Sequence[Observed]]) -> TableAnswer | None:
+def pooled(tables: Mapping[str, Sequence[Observed]], paper: Paper) -> TableAnswer | None:
     """All tables of the metric that most cells have, together; None without any."""
     every = [one.cell.metric for cells in tables.values() for one in cells]
     name = max(dict.fromkeys(every), key=every.count, default=None)
@@ -163,7 +164,7 @@ def pooled(tables: Mapping[str, Sequence[Observed]]) -> TableAnswer | None:
     )
     if not columns.cells:
         return None
-    pattern = pattern_of(columns.cells)
+    pattern = pattern_of(columns.cells, printed_names(paper.tables))
     return answer_table(name or "", pattern) if pattern.n > 1 else None
 
 

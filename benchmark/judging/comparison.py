@@ -10,7 +10,8 @@ cannot widen its own tolerance. With s their deviation, n and m the numbers of t
   be all equal;
 - the mean over all cells of a method, taken trial by trial, may move as a cell's mean may.
 
-The three questions share `LEVEL`, and each divides its third among what it compares (Bonferroni).
+The three questions share `LEVEL`: so often is unchanged code called changed on other seeds, if
+trials are normal. Each divides its third among what it compares (Bonferroni).
 Below three trials there is no tolerance.
 """
 
@@ -24,13 +25,11 @@ import numpy as np
 from ..errors import FedreproError
 from ..metrics import metric, outside
 from ..results import CellResult, Report
-from ..stats.t_tests import t_quantile
+from ..stats.t_tests import LEVEL, t_quantile
 from .baseline import Recorded, RecordedCell, place_of, recorded
 
 Sources = Mapping[str, Mapping[str, str]]
 ABSENT = "absent"
-LEVEL = 0.05
-"""How often unchanged code is called changed on other seeds, if trials are normal."""
 _FEWEST = 3
 _EXACT = 1e-9
 _RANKS = {

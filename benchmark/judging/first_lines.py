@@ -15,24 +15,20 @@ from .table_answer import TableAnswer, bare_label
 
 _SAID: Mapping[str, tuple[str, str, str, str]] = {
     "HOLDS": ("{}", "yes", "holds", "hold"),
-    "SAME DIRECTION": (
-        "{}, in the same direction as published",
-        "same direction",
-        "goes the same way",
-        "go the same way",
-    ),
-    "OPPOSITE": ("the opposite of “{}” is seen", "opposite", "is opposite", "are opposite"),
+    "SAME DIRECTION": ("{}", "same direction", "goes the same way", "go the same way"),
+    "OPPOSITE": ("the opposite of {} is seen", "opposite", "is opposite", "are opposite"),
     "ABSENT": (
-        "at most a quarter is seen of what is published for “{}”",
+        "at most a quarter is seen of what is published for {}",
         "absent",
         "is absent",
         "are absent",
     ),
-    "OPEN": ("whether {} is open", "open", "is open", "are open"),
-    "NOT COMPARED": ("“{}” is not compared", "not compared", "is not compared", "are not compared"),
-    "NOT RUN": ("“{}” was not run in full", "not run", "was not run", "were not run"),
+    "OPEN": ("whether {} {be} open", "open", "is open", "are open"),
+    "NOT COMPARED": ("{} {be} not compared", "not compared", "is not compared", "are not compared"),
+    "NOT RUN": ("{} {was} not run in full", "not run", "was not run", "were not run"),
 }
-"""By word: of a clause in the sentence, before its numbers, of one claim and of several."""
+"""By word: of clauses in the sentence, before a claim's numbers, of one claim and of several."""
+_UNSAID = "the published numbers do not say so"
 LARGER = 2.0
 """A ratio above this is more than published, not as published."""
 
@@ -57,44 +53,74 @@ def sentence(name: str, claims: Sequence[ClaimResult], has_others: bool = False)
         return f"{name}: its spec marks no headline claim."
     if all(one.word == "NOT RUN" for one in headlines):
         return f"{name}: not all was run that its headline claims need."
-    against = {"contradicted": ", although the published numbers contradict it"}
-    return f"{name}: {'; '.join(_found(one) + against.get(one.support, '') for one in headlines)}."
+    by_word: dict[str, list[str]] = {}
+    for one in headlines:
+        by_word.setdefault(one.word, []).append(_clause(one))
+    return f"{name}: {'; '.join(_joined(word, clauses) for word, clauses in by_word.items())}."
 
 
-def _found(claim: ClaimResult) -> str:
-    answer, clause = claim.answer, claim.headline
-    said = _SAID[answer.word][0].format(clause)
-    of = f"of {answer.comparisons} comparisons"
+def _joined(word: str, clauses: Sequence[str]) -> str:
+    """Clauses of one word as one part of the sentence."""
+    said = _SAID[word][0]
+    if said == "{}":
+        return "; ".join(clauses)
+    be, was = ("are", "were") if len(clauses) > 1 else ("is", "was")
+    return said.format(listed(clauses, ", whether " if word == "OPEN" else ", "), be=be, was=was)
+
+
+def listed(parts: Sequence[str], comma: str = ", ") -> str:
+    """`a, b and c`."""
+    *first, last = parts
+    return f"{comma.join(first)} and{comma.removeprefix(',')}{last}" if first else last
+
+
+def _clause(claim: ClaimResult) -> str:
+    """What a headline claim says, with what must be known of its answer."""
+    answer = claim.answer
+    word = answer.word
+    of, notes, how = f"of {answer.comparisons} comparisons", list[str](), ""
     if answer.is_silenced:
-        return f"{said}, since no control is seen on its data"
+        notes.append("no control is seen on its data")
+    elif word == "OPEN" and answer.opposite:
+        notes.append(f"shown opposite in {answer.opposite} {of}")
     if answer.kind == "counted":
-        return f"{said}, by calculation"
-    if answer.word == "SAME DIRECTION" and answer.behind:
-        return f"{clause} on average, but not in {answer.behind} {of}"
-    if answer.word == "OPEN" and answer.opposite:
-        return f"{said}, and {answer.opposite} {of} are shown opposite"
-    if answer.word == "HOLDS" and answer.ratio is not None:
-        how = "by more than published" if answer.ratio.mean > LARGER else "as printed"
-        return f"{said}, {how}"
-    if answer.word == "SAME DIRECTION" and answer.kind == "direction":
-        if answer.printed is None:
-            return f"{clause} here, where no number is published"
-        return f"{clause} here, where the published numbers do not say so"
-    return said
+        notes.append("calculated")
+    elif word == "SAME DIRECTION" and answer.behind:
+        notes.append(f"on average, not in {answer.behind} {of}")
+    elif word == "SAME DIRECTION" and answer.kind == "direction":
+        is_blank = answer.printed is None
+        how = f" here, where {'no number is published' if is_blank else _UNSAID}"
+    elif word == "SAME DIRECTION":
+        how = ", in the same direction as published"
+    elif word == "HOLDS" and answer.ratio is not None:
+        how = ", by more than published" if answer.ratio.mean > LARGER else ", as published"
+    if claim.support == "contradicted":
+        notes.append("published numbers contradict it")
+    is_claimed = word in ("HOLDS", "SAME DIRECTION", "OPEN")
+    said = f"{claim.headline}{how}" if is_claimed else f"“{claim.headline}”"
+    return f"{said} ({', '.join(notes)})" if notes else said
 
 
 def evidence(tables: Sequence[TableResult]) -> Iterator[str]:
     """The numbers behind the sentence: each headline claim, and the lead in its table."""
+    without: dict[tuple[str, str], dict[str, None]] = {}
     for table in tables:
-        for claim in table.claims:
-            if claim.headline:
+        for claim in (one for one in table.claims if one.headline):
+            if claim.answer.ours is not None or claim.answer.kind == "counted":
                 yield f"{claim.headline} ({_place(table)}): {_answered(claim)}"
+            else:
+                why = claim.reason.partition(": ")[2] or claim.reason
+                unseen = _SAID[claim.word][1], why.rstrip(".")
+                without.setdefault(unseen, {})[_place(table)] = None
+    for (word, why), places in without.items():
+        yield f"{word} ({listed(list(places))}): {why}"
     for table in tables:
         for lead in table.leads if any(one.headline for one in table.claims) else ():
             is_silenced = any(one.answer.is_silenced for one in table.claims)
             said = _led(lead, table.unit == "%", is_silenced)
-            where = f", mean of {lead.columns} columns" if lead.columns > 1 else ""
-            yield f"{_place(table)}, {lead.own} against the baselines printed best{where}: {said}"
+            where = f", {lead.columns} columns" if lead.columns > 1 else ""
+            own = bare_label(lead.own)
+            yield f"{own} against the best published baselines ({_place(table)}{where}): {said}"
 
 
 def would_show(tables: Sequence[TableResult]) -> Iterator[str]:
@@ -103,7 +129,7 @@ def would_show(tables: Sequence[TableResult]) -> Iterator[str]:
     named = [one for one in answered if any(claim.headline for claim in one.claims)]
     for one in (named or answered)[:1]:
         size = _size(one.answers[0].shown_in_80 or 0.0, one.unit == "%")
-        yield f"a difference of {size} between two rows would be seen in four of five such runs"
+        yield f"a difference of {size} between two rows would be seen (80 % power)"
 
 
 def _place(table: TableResult) -> str:
@@ -133,7 +159,7 @@ def totals(
         if pooled.rests_on is not None and pooled.without_it is not None:
             without = f", {_times(pooled.without_it)} without {bare_label(pooled.rests_on)}"
         retained = _times(pooled.retention)
-        yield f"all tables together: differences {retained} times the printed{without}"
+        yield f"all tables together: differences {retained} times the published{without}"
     elif any(one.answers for one in tables):
         yield "all tables together: fewer than two trials are common to all"
     claims = [claim for table in tables for claim in table.claims]
@@ -165,12 +191,12 @@ def _answered(claim: ClaimResult) -> str:
     answer, points = claim.answer, claim.unit == "%"
     word = _SAID[answer.word][1]
     if answer.ours is None:
-        return f"{word} ({answer.reason.rstrip('.')})"
+        return f"{word}, {answer.shown} of {answer.comparisons} true by calculation"
     if answer.kind == "closeness":
         return f"{word}, {interval(answer.ours, points)}"
-    printed = "not printed"
+    printed = "not published"
     if answer.printed is not None:
-        printed = f"printed {_number(answer.printed, points)}"
+        printed = f"published {_number(answer.printed, points)}"
     trials = f"{answer.trials_ahead} of {answer.trials} trials"
     if answer.comparisons > 1:
         trials = f"all {answer.comparisons} comparisons in {trials}"
@@ -184,11 +210,9 @@ def _led(lead: Lead, points: bool, is_silenced: bool) -> str:
     if not is_silenced and (lead.ours.lies_above(0) or lead.ours.lies_below(0)):
         word = "ahead" if lead.ours.mean > 0 else "behind"
     printed = _number(lead.printed, points)
-    said = f"{word}, {ours}, ahead in {lead.ahead} of {lead.trials} trials (printed {printed})"
+    said = f"{word}, {ours}, ahead in {lead.ahead} of {lead.trials} trials (published {printed})"
     if word == "open" and not is_silenced and lead.shown_in_80 is not None:
-        said += (
-            f"; a lead of {_size(lead.shown_in_80, points)} would be seen in four of five such runs"
-        )
+        said += f"; {_size(lead.shown_in_80, points)} would be seen (80 % power)"
     if lead.baselines_ahead:
         said += f"; shown ahead of it: {', '.join(lead.baselines_ahead)}"
     return said

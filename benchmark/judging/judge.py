@@ -312,7 +312,7 @@ class _Judging:
             sentence=sentence(paper.name, claims, has_headlines),
             run_on=what_first(self.plan.profile.name, tables),
             evidence=tuple(evidence(tables)),
-            totals=tuple(totals(tables, found, pooled(self.observed), failed)),
+            totals=tuple(totals(tables, found, pooled(self.observed, paper), failed)),
             controls="" if self.gate is None else self.control_line(self.gate, tables),
         )
 

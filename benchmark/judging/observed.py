@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..spec.model import Cell, CellKey
+from ..spec.model import Cell, CellKey, Table
 from ..stats.intervals import tie
 from ..stats.pattern import Pattern
 
@@ -112,8 +112,22 @@ def _mean(group: Sequence[Column]) -> Column:
     }
 
 
-def pattern_of(columns: Mapping[str, Column]) -> Pattern:
-    """The columns as arrays, with the seeds that all their cells have."""
+def printed_names(tables: Iterable[Table]) -> Mapping[str | None, str]:
+    """By method, how most rows of these tables call it: `CP-CFL` of `CP-CFL|SimCLR`."""
+    found: dict[str | None, list[str]] = {}
+    for table in tables:
+        rows = {} if table.is_control else {one.row: one for one in table.cells}
+        for row, one in rows.items():
+            name = row[0].partition("(")[0].strip()
+            found.setdefault(one.experiment.get("method"), []).append(name or row[0])
+    return {method: max(labels, key=labels.count) for method, labels in found.items()}
+
+
+def pattern_of(columns: Mapping[str, Column], names: Mapping[str | None, str]) -> Pattern:
+    """The columns as arrays, with the seeds that all their cells have.
+
+    names: of methods, as printed.
+    """
     rows = tuple(dict.fromkeys(row for column in columns.values() for row in column))
     every = [one for column in columns.values() for one in column.values()]
     seeds = paired_seeds(every)
@@ -126,7 +140,8 @@ def pattern_of(columns: Mapping[str, Column]) -> Pattern:
             at = rows.index(row), c
             printed[at], half[at] = one.printed, one.half
             trials[at] = [one.trials[seed] for seed in seeds]
-            methods.setdefault(row, one.cell.experiment.get("method"))
+            method = one.cell.experiment.get("method")
+            methods.setdefault(row, names.get(method, method))
     named = tuple(methods[row] for row in rows)
     return Pattern(printed, half, trials, rows, tuple(columns), named, tie_of(every))
 

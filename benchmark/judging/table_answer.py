@@ -24,12 +24,12 @@ from ..stats.pattern import (
     reliability,
     retention,
 )
+from ..stats.t_tests import LEVEL
 
 TableWord = Literal["PASS", "FAIL", "OPEN", "NOT COMPARED", "NOT RUN"]
 FEWEST_ROWS = 4
 SEEN = 0.5
 """The retention above which a printed pattern counts as seen."""
-LEVEL = 0.05
 
 
 @dataclass(frozen=True)
@@ -121,10 +121,10 @@ def _word(
         return "OPEN", f"{rows} rows of different runs have too few orders for a relabelling test."
     if slope.low > SEEN and p <= LEVEL:
         if alone:
-            return "OPEN", f"All printed differences are those of {bare_label(alone[0])}."
+            return "OPEN", f"All published differences are those of {bare_label(alone[0])}."
         falls = [name for name, one in without.items() if one.mean <= SEEN]
         if not falls:
-            return "PASS", "The printed differences are seen, whichever part is left out."
+            return "PASS", "The published differences are seen, whichever part is left out."
         kept = bare_label(min(falls, key=lambda name: without[name].mean))
         return "OPEN", f"It rests on {kept} alone."
     if slope.high < SEEN:
@@ -133,10 +133,10 @@ def _word(
         rises = [name for name, one in without.items() if one.mean >= SEEN]
         if rises:
             kept = bare_label(max(rises, key=lambda name: without[name].mean))
-            return "OPEN", f"Without {kept} at least half of the printed differences are seen."
+            return "OPEN", f"Without {kept} at least half of the published differences are seen."
         if slope.high < true_slope / 2:
-            return "FAIL", "The printed differences are not seen, whichever part is left out."
-        return "OPEN", "The printed differences are hardly larger than the noise of one run."
+            return "FAIL", "The published differences are not seen, whichever part is left out."
+        return "OPEN", "The published differences are hardly larger than the noise of one run."
     if slope.low > SEEN:
         return "OPEN", f"Other orders of the rows fit as well (relabelling p = {p:.2g})."
     return "OPEN", "The interval of the retention includes one half."
@@ -144,4 +144,4 @@ def _word(
 
 def bare_label(name: str) -> str:
     """A part that was left out, by its label alone where that says enough."""
-    return name.removeprefix("row ").removeprefix("method ")
+    return name.removeprefix("row ").removeprefix("method ").replace("|", " ")

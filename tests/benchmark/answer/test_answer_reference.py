@@ -57,7 +57,7 @@ def by_metric(paper):
 def test_tables_and_leads_agree(paper):
     expected, seen = REFERENCE[paper.id], set()
     for name, table, metric, columns in by_metric(paper):
-        shown = pattern_of(columns.cells)
+        shown = pattern_of(columns.cells, {})
         variance = printed_variance(table, paper, metric)
         found = answer_table(metric, shown, printed_variance=variance)
         assert (found is None) == (name not in expected["tables"])
