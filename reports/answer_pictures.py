@@ -1,28 +1,34 @@
 """Pictures of an answer: printed against ours, and how much of each claim is seen."""
 
+import math
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from ..benchmark.printable import one_line
 from ..benchmark.results import CellResult, Report, TableResult
 from ..benchmark.stats.intervals import Interval
-from .figures import SHAPES, Mark, colour, drawn, marker
+from .figures import colour, drawn, marker
+from .layout import title
 from .strips import printed_value
 
 _LINE = "#9aa4ae"
 _LEFT, _RIGHT = -1.0, 2.5
 """The ends of the axis of ratios; what lies beyond is an arrow at the edge."""
 _WORDS = {
-    "HOLDS": "#17693a",
-    "SAME DIRECTION": "#3b6fb6",
-    "OPPOSITE": "#a8261c",
-    "ABSENT": "#8a5aa8",
-    "OPEN": "#6b6b6b",
+    "HOLDS": ("#17693a", "o"),
+    "SAME DIRECTION": ("#3b6fb6", "^"),
+    "OPPOSITE": ("#a8261c", "X"),
+    "ABSENT": ("#8a5aa8", "s"),
+    "OPEN": ("#6b6b6b", "D"),
 }
+"""The colour and the mark of each word on a claim."""
 
 
 @dataclass(frozen=True)
@@ -50,18 +56,12 @@ def points(
     return found
 
 
-def marks(table: TableResult) -> list[Mark]:
-    """What colours and shapes of a table's pictures stand for."""
-    names = dict.fromkeys(one.method for one in points(table, lambda cell: 0.0))
-    return [Mark(colour(i), SHAPES[marker(i)], name) for i, name in enumerate(names)]
-
-
 def printed_against_ours(table: TableResult, form: str = "svg") -> bytes:
     """Our means with their intervals over the printed values (svg, png or pdf); empty for none."""
     found = points(table) if table.answers else []
 
     def draw() -> Figure:
-        figure, axes = _figure(table, found, f"published{_unit(table)}", form != "svg")
+        figure, axes = _figure(table, found, f"published{_unit(table)}")
         _line_of_equals(axes)
         return figure
 
@@ -77,7 +77,7 @@ def by_exchange(report: Report, table: TableResult) -> bytes:
     found = points(table, lambda cell: exchanged.get(cell.run or "") or None)
 
     def draw() -> Figure:
-        figure, axes = _figure(table, found, "MB that server and clients exchanged", False)
+        figure, axes = _figure(table, found, "MB that server and clients exchanged")
         axes.set_xscale("log")
         for set_formatter in (axes.xaxis.set_major_formatter, axes.xaxis.set_minor_formatter):
             set_formatter("{x:g}")  # by itself it writes powers as a formula
@@ -102,7 +102,7 @@ def by_column(table: TableResult) -> bytes:
     found = points(table, place)
 
     def draw() -> Figure:
-        figure, axes = _figure(table, found, "", False)
+        figure, axes = _figure(table, found, "")
         printed = [(place(cell), printed_value(cell)) for cell in table.cells]
         for x, y in printed:
             if y is not None:
@@ -118,34 +118,33 @@ def _unit(table: TableResult) -> str:
     return f" ({one_line(table.unit)})" if table.unit else ""
 
 
-def _figure(
-    table: TableResult, found: Sequence[Point], x_label: str, with_legend: bool
-) -> tuple[Figure, Axes]:
-    """Cells as points with intervals; a page makes the legend itself."""
-    figure = Figure(figsize=(5.4, 3.8))
-    axes = figure.add_axes((0.13, 0.14, 0.85, 0.83))
+def _figure(table: TableResult, found: Sequence[Point], x_label: str) -> tuple[Figure, Axes]:
+    """Cells as points with intervals, over a legend of their methods."""
+    names = list(dict.fromkeys(one.method for one in points(table, lambda cell: 0.0)))
+    shown = list(map(one_line, names))
+    across = max(1, min(5, 90 // (6 + max(map(len, shown)))))
+    below = 0.6 + 0.17 * math.ceil(len(names) / across)
+    height = 3.3 + below
+    figure = Figure(figsize=(5.4, height))
+    axes = figure.add_axes((0.13, below / height, 0.85, 3.2 / height))
     axes.set(xlabel=x_label, ylabel=f"here{_unit(table)}")
     axes.grid()
     drawings = []
-    for i, mark in enumerate(marks(table)):
-        own = [one for one in found if one.method == mark.name]
+    for i, name in enumerate(names):
+        own = [one for one in found if one.method == name]
         reach = [[one.ours - one.low for one in own], [one.high - one.ours for one in own]]
-        drawing = axes.errorbar(
-            [one.x for one in own],
-            [one.ours for one in own],
-            yerr=np.abs(reach),
-            ls="",
-            marker=marker(i),
-            ms=5,
-            color=colour(i),
-            elinewidth=1,
-        )
-        drawings.append(drawing)
-    if with_legend:
-        # Named here, since a label of its own that begins with "_" is no entry of a legend.
-        names = [one_line(mark.name) for mark in marks(table)]
-        axes.legend(drawings, names, fontsize=7)
+        look: dict[str, Any] = {"ls": "", "marker": marker(i), "ms": 5, "color": colour(i)}
+        x, y = [one.x for one in own], [one.ours for one in own]
+        drawings.append(axes.errorbar(x, y, yerr=np.abs(reach), elinewidth=1, **look))
+    # Named here, since a label of its own that begins with "_" is no entry of a legend.
+    _legend(figure, drawings, shown, across)
     return figure, axes
+
+
+def _legend(figure: Figure, drawings: Sequence[Any], names: Sequence[str], across: int) -> None:
+    """Names within a drawing, at its lower left, so that it can be saved with them."""
+    look: dict[str, Any] = {"fontsize": 7, "frameon": False, "columnspacing": 1.2}
+    figure.legend(drawings, names, ncols=across, loc="lower left", borderaxespad=0.3, **look)
 
 
 def _line_of_equals(axes: Axes) -> None:
@@ -159,7 +158,7 @@ def _line_of_equals(axes: Axes) -> None:
 def claim_ratios(report: Report) -> bytes:
     """How much of each printed difference is seen, with its interval, as SVG; empty without any."""
     lines = [
-        (one_line(f"{table.id}: {claim.id}"), claim.word, ratio)
+        (one_line(f"{title(table)}: {claim.says}"), claim.word, ratio)
         for table in report.tables
         for claim in table.claims
         if (ratio := claim.answer.ratio) is not None
@@ -168,25 +167,28 @@ def claim_ratios(report: Report) -> bytes:
 
 
 def _ratios(lines: Sequence[tuple[str, str, Interval]]) -> Figure:
-    height = 0.9 + 0.2 * len(lines)
-    figure = Figure(figsize=(7.6, height))
-    axes = figure.add_axes((0.5, 0.5 / height, 0.48, 1 - 0.75 / height))
+    height = 0.8 + 0.3 * len(lines)
+    figure = Figure(figsize=(9.5, height))
+    axes = figure.add_axes((0.5, 0.7 / height, 0.49, 1 - 0.75 / height))
     for at, style in ((0.0, "-"), (0.5, ":"), (1.0, "--")):
         axes.axvline(at, color=_LINE, lw=1, ls=style, zorder=0)
+    used = dict[str, Any]()
     for line, (_, word, one) in enumerate(lines):
-        shade = _WORDS.get(word, _WORDS["OPEN"])
+        shade, shape = _WORDS.get(word, _WORDS["OPEN"])
         ends = np.clip(
             [one.mean if end is None else end for end in (one.low, one.high)], _LEFT, _RIGHT
         )
         axes.plot(ends, [line, line], color=shade, lw=1.5)
         inside = _LEFT <= one.mean <= _RIGHT
-        mark = "o" if inside else (">" if one.mean > _RIGHT else "<")
+        mark = shape if inside else (">" if one.mean > _RIGHT else "<")
         axes.plot([np.clip(one.mean, _LEFT, _RIGHT)], [line], marker=mark, ms=5, color=shade)
+        used[word] = Line2D([], [], marker=shape, ms=5, color=shade)
     axes.set(
         xlim=(_LEFT - 0.08, _RIGHT + 0.08),
         ylim=(len(lines) - 0.4, -0.6),
         xlabel="difference here, as a multiple of the published one",
         yticks=range(len(lines)),
     )
-    axes.set_yticklabels([name for name, _, _ in lines], fontsize=7)
+    axes.set_yticklabels([textwrap.fill(name, 72, max_lines=2) for name, _, _ in lines], fontsize=8)
+    _legend(figure, list(used.values()), list(used), len(_WORDS))
     return figure

@@ -63,12 +63,12 @@ def _scatter(figure: Figure, cells: Sequence[CellResult]) -> tuple[Series, ...]:
             if a is not None and b is not None
         ]
         if points:
-            by_panel.setdefault(column[:-1], {})[" | ".join(row)] = points
+            by_panel.setdefault(column[:-1], {})[" ".join(row)] = points
     return tuple(
         _series(
             figure,
             "scatter",
-            " | ".join(panel) + (" (scaled)" if panel in scaled else ""),
+            " ".join(panel) + (" (reduced)" if panel in scaled else ""),
             (f"{x} {units[x]}".strip(), f"{y} {units[y]}".strip()),
             lines=lines,
         )
@@ -90,7 +90,7 @@ def _curves(
         records = evidence.records(drawing.config)
         curves = [one.metrics[metric] for one in records if metric in one.metrics]
         if curves:
-            panel, line = label[: figure.split], " | ".join(label[figure.split :])
+            panel, line = label[: figure.split], " ".join(label[figure.split :])
             by_panel.setdefault(_title(drawing, panel), {})[line] = [
                 ([float(t) for t in curve.rounds], [scale * value for value in curve.values])
                 for curve in curves
@@ -130,7 +130,7 @@ def _pictures(
     for drawing in drawings:
         for name, picture in evidence.arrays(drawing.config, figure.trial).items():
             if name.startswith(PICTURE):
-                labelled = (" | ".join(drawing.cell.parts), picture)
+                labelled = (" ".join(drawing.cell.parts), picture)
                 shown.setdefault(name.removeprefix(PICTURE), []).append(labelled)
     pictures: dict[str, list[list[list[int]]]] = {}
     for name, found in shown.items():
@@ -161,7 +161,7 @@ def _series(
 
 def _title(drawing: PlannedCell, label: Sequence[str]) -> str:
     """The printed label; beside it what was really run, where that is something else."""
-    printed, config = " | ".join(label), drawing.config
+    printed, config = " ".join(label), drawing.config
     if config is None or not drawing.departures:
         return printed
     trained = config if config.clients is not None or config.start is None else config.start

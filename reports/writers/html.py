@@ -75,7 +75,6 @@ _FILTERS: dict[str, Callable[..., object]] = {
     "settings": _settings,
     "told": evidence.of_table,
     "range": evidence.span,
-    "marks": answer_pictures.marks,
     "badge": badge,
     "word": badge,
 }

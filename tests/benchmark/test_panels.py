@@ -53,7 +53,7 @@ def test_rows_without_a_finished_trial_are_left_out() -> None:
 
 def test_a_panel_of_scaled_runs_says_so() -> None:
     scaled = [replace(one, departures=(0,)) for one in CELLS if one.column[0] == "Q"]
-    assert drawn([*scaled, *CELLS[4:]]).keys() == {"Q (scaled)", "D"}
+    assert drawn([*scaled, *CELLS[4:]]).keys() == {"Q (reduced)", "D"}
 
 
 def pictures(**of_run: dict[str, Any]) -> tuple[Series, ...]:
