@@ -45,7 +45,7 @@ def headline(findings: Sequence[Finding]) -> str:
     found = counts(findings)
     wrong = found["inconsistent"]
     if not wrong:
-        return f"Nothing printed contradicts itself in {len(findings)} findings."
+        return f"Nothing published contradicts itself in {len(findings)} findings."
     what = "1 finding is" if wrong == 1 else f"{wrong} findings are"
     return (
         f"{what} inconsistent, {found['undecidable']} undecidable and "

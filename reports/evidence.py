@@ -6,7 +6,7 @@ from . import layout
 
 
 def line(claim: ClaimResult) -> str:
-    """`+37.2 [29.3, 45.1], printed +32.7 · 1.14 times the printed [0.90, 1.38] · 10 of 10 trials`.
+    """`+37.2 [29.3, 45.1], published +32.7 · 1.14 [0.90, 1.38] times the published`.
 
     What a claim is given stands behind it, and alone where nothing was compared.
     """
@@ -15,9 +15,9 @@ def line(claim: ClaimResult) -> str:
         return claim.given
     parts = [span(answer.ours, sign=True)]
     if answer.printed is not None:
-        parts[0] += f", printed {layout.number(answer.printed, sign=True)}"
+        parts[0] += f", published {layout.number(answer.printed, sign=True)}"
     if answer.ratio is not None:
-        parts.append(f"{span(answer.ratio)} times the printed")
+        parts.append(f"{span(answer.ratio)} times the published")
     if answer.comparisons > 1:
         opposite = f", {answer.opposite} opposite" if answer.opposite else ""
         parts.append(f"{answer.shown} of {answer.comparisons} comparisons shown{opposite}")
@@ -39,23 +39,25 @@ def of_table(table: TableResult) -> list[str]:
     if not table.answers:
         return []
     first = table.answers[0]
-    parts = [f"differences {span(first.retention)} times the printed"]
+    parts = [f"differences {span(first.retention)} times the published"]
     if first.orderings is not None:
-        parts.append(f"{first.orderings:.0%} of {first.pairs} printed orderings alike")
+        parts.append(f"{first.orderings:.0%} of {first.pairs} published orderings alike")
     parts.append(f"p if the rows were relabelled at random {layout.p_equals(first.relabelling_p)}")
     if first.without_it is not None:
         parts.append(f"without {first.rests_on}: {span(first.without_it)}")
     if first.reliability < 0.9:
         expected = layout.number(first.reliability)
-        parts.append(f"an exact repetition would have {expected} on average: the print is noisy")
+        parts.append(f"an exact repetition would have {expected}: published values are noisy")
     for lead in table.leads:
         ours = f"{span(lead.ours, sign=True)}, ahead in {lead.ahead} of {lead.trials} trials"
         printed = layout.number(lead.printed, sign=True)
-        parts.append(f"{lead.own} against the baselines printed best: {ours}, printed {printed}")
+        parts.append(
+            f"{lead.own} against the best published baselines: {ours}, published {printed}"
+        )
         if lead.baselines_ahead:
             parts.append(f"shown ahead of it: {', '.join(lead.baselines_ahead)}")
     for group in first.joined:
-        parts.append(f"one run here stands for {len(group)} printed columns: {', '.join(group)}")
+        parts.append(f"one run here stands for {len(group)} published columns: {', '.join(group)}")
     for other in table.answers[1:]:
         parts.append(f"{other.metric}: {other.word}, {span(other.retention)} times")
     return parts

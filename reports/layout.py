@@ -18,7 +18,7 @@ from ..benchmark.results import (
 )
 
 VERDICTS: dict[str, str] = {
-    "REPRODUCED": "the mean agrees within the margin; of counted numbers, to the printed precision",
+    "REPRODUCED": "the mean agrees within the margin; counted numbers: to the published digits",
     "DISCREPANT": "the mean is beyond the margin; of counted numbers, another value comes out",
     "INCONCLUSIVE": "these trials cannot tell",
     "NOT COMPARED": "shown and not judged: other data, a shorter protocol, or words",
@@ -28,10 +28,10 @@ VERDICTS: dict[str, str] = {
 """Every verdict in the order of a scoreboard, with its meaning."""
 
 CLAIMS: dict[ClaimWord, str] = {
-    "HOLDS": "at least half of the printed difference is seen, in every comparison",
+    "HOLDS": "at least half of the published difference is seen, in every comparison",
     "SAME DIRECTION": "the difference has the stated sign; its size or one comparison is open",
     "OPPOSITE": "the difference has the other sign",
-    "ABSENT": "at most a quarter of the printed difference is there",
+    "ABSENT": "at most a quarter of the published difference is there",
     "OPEN": "these trials cannot tell, or no control is seen on their data",
     "NOT COMPARED": "a stated size on other data, or a divisor that is zero in some trial",
     "NOT RUN": "nothing was trained for it; the reason is given",
@@ -39,33 +39,33 @@ CLAIMS: dict[ClaimWord, str] = {
 """Every word on a claim in the order of a scoreboard, with its meaning."""
 
 CONTROLS: dict[ControlWord, str] = {
-    "SEEN": "a known difference is shown here to exceed the least effect that was declared",
+    "SEEN": "a known difference is shown to exceed the least effect that was declared",
     "NOT SEEN": "it is not, so that nothing is said of the tables on these data",
     "NOT RUN": "trials of it are missing; the reason is given",
 }
 """Every word on a positive control, with its meaning."""
 
 TABLES: dict[TableWord, str] = {
-    "PASS": "at least half of the printed differences are seen, whichever part is left out",
+    "PASS": "at least half of the published differences are seen, whichever part is left out",
     "FAIL": "they are not, whichever part is left out",
     "OPEN": "these trials cannot tell, the table rests on one part, or no control is seen",
-    "NOT COMPARED": "it prints nothing that trials could be held against",
+    "NOT COMPARED": "it has no published numbers that trials could be compared with",
     "NOT RUN": "nothing was trained for it; the reason is given",
 }
 """Every word on a table in the order of a scoreboard, with its meaning."""
 
 FINDINGS = {
-    "inconsistent": "no values that print like the published ones satisfy the statement",
+    "inconsistent": "no values that round to the published ones satisfy the statement",
     "undecidable": "rounding, or what the paper leaves open, allows both answers",
     "consistent": "recomputed within rounding",
 }
 """Every status of an audit finding, with its meaning."""
 
 SUPPORT: dict[SupportWord, str] = {
-    "supported": "it holds for all values that print like the published ones",
+    "supported": "it holds for all values that round to the published ones",
     "contradicted": "it holds for none of them",
     "undecidable": "it holds for some of them, so that rounding hides the answer",
-    "not printed": "the paper prints no numbers that it could be checked on",
+    "not printed": "the paper has no numbers to check it with",
 }
 """What the printed numbers alone may say of a claim, with its meaning."""
 

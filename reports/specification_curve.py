@@ -58,10 +58,10 @@ def curves(report: Report) -> list[ClaimCurve]:
 
 
 def changed(curves: Sequence[ClaimCurve]) -> str:
-    """'2 of 6 claims that were judged change their word'."""
+    """'2 of 6 claims that were judged change their status'."""
     judged = [one for one in curves if one.was_judged]
     n = sum(not one.is_stable for one in judged)
-    return f"{n} of {len(judged)} claims that were judged change their word"
+    return f"{n} of {len(judged)} claims that were judged change their status"
 
 
 def names(report: Report) -> list[str]:

@@ -18,7 +18,7 @@ def render(report: Report, paint: Paint) -> str:
 def _table(report: Report, table: TableResult, paint: Paint) -> str:
     head = f"{report.paper}, {layout.title(table)}: {table.title} (profile {report.profile})"
     unit = f", {table.metric} in {table.unit}" if table.unit else ""
-    lines = [one_line(head), one_line(f"{layout.section(table)}{unit}; printed | here")]
+    lines = [one_line(head), one_line(f"{layout.section(table)}{unit}; published | here")]
     if table.run_on:
         lines.append(one_line(f"run on {table.run_on}"))
     answered = "; ".join((table.reason, *evidence.of_table(table)))

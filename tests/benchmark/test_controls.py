@@ -310,7 +310,7 @@ def test_without_a_control_that_is_seen_nothing_is_said(
     assert {one.word for one in table.answers} == {"OPEN"}
     said = "whether it beats the others (no control is seen on its data) is open."
     assert report.first.sentence == f"made-up: {said}"
-    assert "against the baselines printed best: open, +" in report.first.evidence[1]
+    assert "against the best published baselines, +" in report.first.evidence[1]
 
 
 def test_each_data_set_needs_a_control(tmp_path: Path) -> None:

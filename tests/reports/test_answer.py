@@ -25,7 +25,7 @@ def line(answer: ClaimAnswer) -> str:
 
 def test_a_claims_line_has_difference_ratio_comparisons_and_trials() -> None:
     assert line(ANSWER) == (
-        "+3.00 [+1.00, +5.00], printed +2.00 · 1.50 [0.50, 2.50] times the printed · "
+        "+3.00 [+1.00, +5.00], published +2.00 · 1.50 [0.50, 2.50] times the published · "
         "1 of 3 comparisons shown, 1 opposite · all as stated in 1 of 2 trials"
     )
     bare = replace(ANSWER, comparisons=1, opposite=0, printed=None, ratio=None)
@@ -39,15 +39,15 @@ def test_a_tables_lines_have_retention_orderings_what_it_rests_on_and_the_lead(
 ) -> None:
     judged, without = report.tables
     assert evidence.of_table(judged) == [
-        "differences 1.20 [0.90, 1.50] times the printed",
-        "75% of 12 printed orderings alike",
+        "differences 1.20 [0.90, 1.50] times the published",
+        "75% of 12 published orderings alike",
         "p if the rows were relabelled at random = 0.042",
         "without row FedAvg: 0.60 [0.40, 0.80]",
-        "an exact repetition would have 0.80 on average: the print is noisy",
-        "CP-CFL against the baselines printed best: −0.90 [−9.00, +7.20], ahead in 1 of 2 trials, "
-        "printed +4.60",
+        "an exact repetition would have 0.80: published values are noisy",
+        "CP-CFL against the best published baselines: −0.90 [−9.00, +7.20], "
+        "ahead in 1 of 2 trials, published +4.60",
         "shown ahead of it: IFCA",
-        "one run here stands for 2 printed columns: 15|T = 40, 15|Best",
+        "one run here stands for 2 published columns: 15|T = 40, 15|Best",
     ]
     assert evidence.of_table(without) == []
 

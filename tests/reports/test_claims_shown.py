@@ -110,7 +110,7 @@ def test_a_table_on_a_terminal_tells_the_evidence_of_its_claims(worded: Report) 
     for word in WORDS:
         (shown,) = (one for one in text.splitlines() if one.startswith(f"claim {word}: "))
         assert shown.startswith(f"claim {word}: this claim is {word.lower()}")
-        assert ("1.50 [0.50, 2.50] times the printed" in shown) == (word != "NOT RUN")
+        assert ("1.50 [0.50, 2.50] times the published" in shown) == (word != "NOT RUN")
 
 
 def test_markdown_tells_no_finer_word_and_no_correction(worded: Report) -> None:

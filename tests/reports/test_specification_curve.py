@@ -50,9 +50,9 @@ def test_a_claim_that_was_not_compared_has_a_word_alone(report: Report) -> None:
 def test_pages_tell_choices_and_what_hangs_on_them(report: Report) -> None:
     page = html.render([report])
     assert 'id="toy-readings"' in page
-    assert "1 of 1 claims that were judged change their word" in page
+    assert "1 of 1 claims that were judged change their status" in page
     text = markdown.render([report])
-    assert "## Claims by reading: 1 of 1 claims that were judged change their word" in text
+    assert "## Claims by alternative: 1 of 1 claims that were judged change their status" in text
 
 
 def test_pages_of_a_report_without_choices_have_no_such_part(report: Report) -> None:
