@@ -138,7 +138,9 @@ def judge_analytic(cell: Cell, counted: float | None = None) -> Verdict:
     if found.value is not None and cell.printed.value is not None:
         return _with_count(_judge_number(cell, found), cell, counted)
     if found.text is None:
-        return Verdict("ERROR", f"the formula gives a number, the print is '{cell.printed.text}'")
+        return Verdict(
+            "ERROR", f"the formula gives a number, the published value is '{cell.printed.text}'"
+        )
     if same_product(found.text, cell.printed.text):
         return Verdict("EXACT", f"recomputed as {found.text}", working=found.working)
     reason = f"recomputed as {found.text}, printed {cell.printed.text}"
@@ -150,7 +152,7 @@ def _mismatch(
 ) -> Verdict:
     if found.ours is None:
         return Verdict("MISPRINT?", reason, difference, working=working)
-    reason += f"; that rests on {found.ours}, which convicts no print"
+    reason += f"; that rests on {found.ours}, so the published value need not be wrong"
     return Verdict("INCONCLUSIVE", reason, difference, working=working)
 
 

@@ -55,9 +55,9 @@ def _bound(claim: Claim, table: Table, paper: Paper) -> tuple[Elementary, ...]:
     try:
         found = _Resolver(table, paper).chain(parse(claim.holds))
         if len({"order" if one.relation in "<>" else one.relation for one in found}) > 1:
-            raise SpecError("orders, '=' and '~' cannot stand in one claim: make it several")
+            raise SpecError("a claim has '>' and '<', or '=', or '~'; make several claims of it")
         if claim.every_trial and any(one.relation in "=~" for one in found):
-            raise SpecError("what is said of every trial is '>' or '<'")
+            raise SpecError("a claim with every_trial needs '>' or '<'")
         return found
     except SpecError as error:
         raise SpecError(f"{table.file}, claim '{claim.id}': {error}") from None
@@ -146,8 +146,8 @@ class _Resolver:
                     side = replace(side, table=side.table or nearest.table)
                 if named and len(self.find_table(side).columns) > 1:
                     raise SpecError(
-                        f"no 'at' stands at or behind '{'|'.join(side.rows[0])}', "
-                        "so its column is not known"
+                        f"'{'|'.join(side.rows[0])}' has no column: write at 'COLUMN' behind it, "
+                        "or behind the last row"
                     )
                 return replace(side, columns=self.find_table(side).columns), nearest
 
@@ -213,7 +213,8 @@ class _Resolver:
             raise SpecError(f"table {table.id} has no cell at '{'|'.join(cells.rows[0])}'")
         for cell in found:
             if cell.printed.value is None and not cell.printed.is_blank:
-                raise SpecError(f"the cell {cell.label} holds words ('{cell.printed.text}')")
+                said = f"the cell {cell.label} holds words ('{cell.printed.text}')"
+                raise SpecError(f"{said}, which cannot be compared; leave it out")
         return tuple(printed or found)
 
     def columns_of(self, cells: Cells) -> list[Label]:
@@ -279,4 +280,4 @@ def _pairs(left: Sequence[Node], right: Sequence[Node]) -> list[tuple[Node, Node
 
 def _bounded(count: int, what: str, most: int) -> None:
     if count > most:
-        raise SpecError(f"stands for {count:,} {what}; at most {most:,} are made")
+        raise SpecError(f"makes {count:,} {what}; at most {most:,} are allowed")

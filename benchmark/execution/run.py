@@ -273,7 +273,7 @@ class _Training(Dispatch):
         if record is None:
             raise StoreError(
                 f"the trial that {job.config.description} starts from is gone from the store; "
-                "run again to renew it"
+                "the same command trains it again"
             )
         return self._store.encoder_path(record)
 

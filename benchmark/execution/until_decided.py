@@ -45,7 +45,7 @@ def steps(
         shown = plan if look is None else replace(plan, trials=look, asked={})
         trials = [one for one in _by_seed(shown, wanted) if one not in asked]
         asked.update(trials)
-        to = "" if look is None else f" to the look at {look}"
+        to = "" if look is None else f" for the interim analysis with {look}"
         yield f"{len(left)} of {len(runs)} claims are open; next{to}: {len(trials)} trials", trials
 
 

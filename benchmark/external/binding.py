@@ -76,10 +76,11 @@ def bind_rows(rows: Iterable[Row], plan: Plan, protocol: ProtocolScale) -> Given
             )
         trials[row.seed] = row
     if not found:
-        raise FedreproError("the results hold no value")
-    most = max(map(len, found.values()))
-    if most > limits.TRIALS:
-        raise FedreproError(f"a cell has {most:,} trials; at most {limits.TRIALS:,} are read")
+        raise FedreproError("no line of the results has a value; fill in the column value")
+    most = max(found, key=lambda key: len(found[key]))
+    if (n := len(found[most])) > limits.TRIALS:
+        said = f"table {cells[most].table}, {cells[most].label} has {n:,} trials"
+        raise FedreproError(f"{said}; at most {limits.TRIALS:,} are read")
     return Given(
         {
             key: {seed: _value(row, cells[key]) for seed, row in sorted(found[one].items())}
@@ -119,7 +120,7 @@ def cell_of(row: Row, tables: Mapping[str, Table]) -> Cell:
     """The cell of a result, among the tables by id; raises as `bind_rows`."""
     if row.table not in tables:
         hint = suggestion(row.table, tables)
-        raise FedreproError(f"{row.place}: table '{shown(row.table)}' is not one of these{hint}")
+        raise FedreproError(f"{row.place}: table '{shown(row.table)}' is not judged here{hint}")
     table = tables[row.table]
     place = (
         (_one(row.place, "row", row.row, table.rows, table)),
@@ -157,8 +158,8 @@ def _check(row: Row, cell: Cell, protocol: ProtocolScale) -> None:
     if protocol == "full" and row.round not in (None, at) and not is_last:
         at = f"{at} ({last})" if at == "final" and last else at
         raise FedreproError(
-            f"{row.place}: {cell.label} is read at round {at}, not {shown(row.round or '')}; "
-            "that is not the published protocol"
+            f"{row.place}: {cell.label} is read at round {at}, not {shown(row.round or '')}: "
+            "that is not the published protocol; use --protocol scaled"
         )
     known = {cell.unit or "", *(("%", "fraction") if cell.unit == "%" else ())}
     if row.unit is not None and row.unit not in known:
@@ -179,7 +180,7 @@ def _check(row: Row, cell: Cell, protocol: ProtocolScale) -> None:
     if protocol == "full" and row.profile not in ("", "paper", PROFILE):
         raise FedreproError(
             f"{row.place}: these are trials of profile {shown(row.profile)}, not of the published "
-            "protocol"
+            "protocol; use --protocol scaled"
         )
 
 

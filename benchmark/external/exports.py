@@ -217,10 +217,10 @@ def _value_at(points: Points, at: int | Literal["final", "best"], place: str) ->
     """The value at a round, at the last one, or the largest; of a finite number alone."""
     rounds = [round for round, _ in points]
     if not points:
-        raise FedreproError(f"{place}: the curve is empty")
+        raise FedreproError(f"{place}: the file has no value of this key")
     if len(set(rounds)) < len(rounds):
         twice = next(round for round in rounds if rounds.count(round) > 1)
-        raise FedreproError(f"{place}: round {twice} is there twice")
+        raise FedreproError(f"{place}: the file has round {twice} twice")
     wanted = max(rounds) if at == "final" else at
     if at != "best" and wanted not in rounds:
         raise FedreproError(
@@ -229,7 +229,7 @@ def _value_at(points: Points, at: int | Literal["final", "best"], place: str) ->
         )
     found = [number(value, place) for round, value in points if at == "best" or round == wanted]
     if None in found:
-        raise FedreproError(f"{place}: the value is empty")
+        raise FedreproError(f"{place}: the file has no value at this round")
     return max(value for value in found if value is not None)
 
 
@@ -237,5 +237,5 @@ def _pairs(points: Any, place: str) -> Points:
     if not isinstance(points, list) or not all(
         isinstance(pair, list) and len(pair) == 2 for pair in points
     ):
-        raise FedreproError(f"{place} is no list of (round, value)")
+        raise FedreproError(f"{place} is no list of pairs [round, value]")
     return [(whole_number(round, place, "round"), value) for round, value in points]

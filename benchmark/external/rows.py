@@ -79,7 +79,7 @@ def from_records(
             checked.add(names)
         of = _text(record.get("paper"))
         if paper is not None and of not in ("", paper):
-            raise FedreproError(f"{place}: is a result of {shown(of)}, and {paper} is judged")
+            raise FedreproError(f"{place}: paper is {shown(of)}, and {paper} is judged")
         value = number(record["value"], place)
         if value is not None:
             more = {name: _text(record.get(name)) or None for name in OPTIONAL}
@@ -104,7 +104,7 @@ def read_text(file: Path) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        raise FedreproError(f"{name}:{line}: is not UTF-8 text") from None
+        raise FedreproError(f"{name}:{line}: is not UTF-8 text; save it as UTF-8") from None
 
 
 def csv_lines(text: str, name: str) -> tuple[list[str], Iterator[tuple[str, list[str]]]]:

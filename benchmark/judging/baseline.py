@@ -117,7 +117,7 @@ def save(path: Path, baseline: Recorded) -> None:
     Raises `FedreproError` if nothing was trained or the file cannot be written.
     """
     if not baseline.trained:
-        raise FedreproError("a baseline needs trained cells; this report has none")
+        raise FedreproError("no cell of this report was trained, so there is nothing to record")
     plain = asdict(baseline) | {"schema": SCHEMA}
     try:
         write_whole(path, (json.dumps(plain, indent=1, sort_keys=True) + "\n").encode())

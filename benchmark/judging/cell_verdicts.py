@@ -70,7 +70,7 @@ def _without_judging(table: Table, planned: PlannedCell, evidence: Evidence) -> 
         return Verdict("DESCRIPTIVE", "The paper prints no value here; a claim needs ours.")
     last = evidence.plan.profile.last_look
     if last is not None and len(_counted(cell, evidence)) < last:
-        once = f"a cell is judged once, with the {last} of the last look."
+        once = f"a cell is judged once, with the {last} of the last interim analysis."
         return Verdict("INCONCLUSIVE", f"{len(trials.found)} trials: {once}", difference)
     if last is None and trials.incomplete is not None:
         return Verdict("INCONCLUSIVE", TOO_FEW, difference)

@@ -113,7 +113,7 @@ def compare(
         FedreproError: if the sides have no table in common: that would compare nothing.
     """
     if not before.table_ids & after.table_ids:
-        raise FedreproError("the two sides share no table of one paper and profile")
+        raise FedreproError("both sides need tables of one paper and profile; they share none")
     found: list[Movement] = []
     for place in dict.fromkeys((*before.cells, *after.cells)):
         old, new = before.cells.get(place), after.cells.get(place)
@@ -146,10 +146,10 @@ def check(baseline: Recorded, report: Report, *, exact: bool = False) -> Baselin
     for name in ("paper", "profile", "on", "series"):
         then, here = getattr(baseline, name), getattr(report, name)
         if then != here and (name, then) != ("series", None):
-            raise FedreproError(f"the baseline's {name} is {then}, this report's is {here}")
+            raise FedreproError(f"{name} is {then} in the baseline and {here} in this report")
     now = recorded(report)
     if not baseline.trained.keys() & now.cells.keys():
-        raise FedreproError("the baseline shares no trained cell with this report")
+        raise FedreproError("the baseline has no trained cell of this report; record it again")
     _check_bounds(baseline, report)
     moved = compare(
         baseline, now, source={run.key: run.source for run in report.runs}, groups=groups_of(report)

@@ -256,7 +256,7 @@ def _read(record: TrialRecord, metric: str, at: int | Literal["final", "best"]) 
     if metric in OF_TRAINING and metric in record.counts:
         return record.counts[metric]
     if metric not in record.metrics:
-        raise KeyError(f"its run reports no '{metric}'")
+        raise KeyError(f"its run does not measure '{metric}'")
     return record.metrics[metric].read(at)
 
 

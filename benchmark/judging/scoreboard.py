@@ -8,8 +8,8 @@ from functools import cached_property
 from ..results import CellResult, Report, TableResult
 
 UNPROTECTED = (
-    "Not protected: the profile declares no look at this number of trials, and who chooses it by "
-    "what was seen is wrong in more than 5 % of claims."
+    "Not protected: the profile declares no interim analysis at this number of trials. Whoever "
+    "chooses the number by the results is wrong in more than 5 % of claims."
 )
 _COMPUTED = ("EXACT", "MISPRINT?", "INCONCLUSIVE")
 
@@ -98,8 +98,8 @@ def of_earlier_code(edited: Sequence[str]) -> str:
         return ""
     since = "1 file has" if len(edited) == 1 else f"{len(edited)} files have"
     return (
-        f"Trials of earlier code are shown: {since} been edited since on which they depend. "
-        "Running it again makes them anew."
+        f"Trials of earlier code are shown: {since} been edited since they were trained. "
+        "`fedrepro run` trains them again."
     )
 
 

@@ -135,7 +135,7 @@ class _Checker:
                 if (f"profile {profile.name}: ", i) not in effective:
                     report.add(
                         ("profiles", profile.name, "overrides", i),
-                        f"'{one.path}' changes no cell; is the setting given anywhere?",
+                        f"'{one.path}' changes no cell; correct the path or leave the override out",
                     )
 
 

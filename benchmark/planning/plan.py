@@ -250,7 +250,8 @@ def make_plan(
     )
     controls = {one.id for one in paper.tables if one.is_control}
     if rows is not None and all(one.cell.table in controls for one in (*cells, *drawings)):
-        raise SpecError(f"--rows {rows}: no row of these tables has that label")
+        labels = {"|".join(row) for one in selected if not one.is_control for row in one.rows}
+        raise SpecError(f"--rows {rows}: no such row in these tables{suggestion(rows, labels)}")
     runs_of = {one.cell.key: one.config for one in cells if one.config is not None}
     for table, _, said in refused(paper, runs_of):
         raise SpecError(f"{table.file}, {said}")
@@ -272,8 +273,8 @@ def _in_series(profile: Profile, series: int, paper: Paper) -> Profile:
     for other in paper.profiles.values():
         if other.name != profile.name and (other.source, other.series) == (profile.source, series):
             raise SpecError(
-                f"--series {series} is that of the profile '{other.name}', which runs the same; "
-                "its trials would be looked at twice"
+                f"--series {series} gives the trials of the profile '{other.name}', which runs "
+                "the same; choose another number"
             )
     return replace(profile, series=series)
 

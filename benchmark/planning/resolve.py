@@ -197,7 +197,7 @@ def _resolved(
         return Resolved(config, None, "final", tuple(departures))
     last = config.options.get("rounds")
     if last is not None and last < 1:
-        raise SpecError(f"training.rounds is {last}, so nothing would be measured")
+        raise SpecError(f"training.rounds is {last}, so nothing would be measured; give at least 1")
     if last is not None and isinstance(read, int) and read > last:
         departures.append(Departure(AT, shown(read), shown(last), ENDS))
         read = last

@@ -92,7 +92,7 @@ class Summary:
         if plan.profile.looks:
             looks = ", ".join(map(str, plan.profile.looks))
             more = f"run {plan.paper.id} --profile {plan.profile.name} --until-decided"
-            lines.append(f"claims may be looked at with {looks} trials: `fedrepro {more}`")
+            lines.append(f"interim analyses of claims with {looks} trials: `fedrepro {more}`")
         lines += [f"{n} cells without a run: {reason}" for reason, n in self.reasons.items()]
         left = self.estimate
         return lines if left is None else [*lines, *left.lines()]

@@ -71,4 +71,4 @@ class Unstated(InFile):
         if self.alternatives and self.name is None:
             raise wrong("alternatives need a 'name' of the choice")
         if self.settings and self.no_setting is not None:
-            raise wrong("names 'settings', and says with 'no_setting' that there is none")
+            raise wrong("has both 'settings' and 'no_setting'; give one of them")

@@ -86,11 +86,11 @@ def _read_looks(looks: tuple[int, ...], info: ValidationInfo) -> tuple[int, ...]
     """Looks rise, there is more than one, and what is trained by default is one of them."""
     trials, shown = info.data.get("trials"), list(looks)
     if len(looks) < 2:
-        raise wrong("one look needs no declaration; give two or more, or none")
+        raise wrong("give two or more numbers of trials, or leave looks out")
     if any(later <= one for one, later in pairwise(looks)):
-        raise wrong(f"{shown} does not rise: a look adds trials to the one before")
+        raise wrong(f"must rise, since each interim analysis adds trials, not {shown}")
     if trials is not None and trials not in looks:
-        raise wrong(f"trials = {trials} is none of {shown}: a run would end between two looks")
+        raise wrong(f"trials = {trials} must be one of them, {shown}")
     return looks
 
 

@@ -51,7 +51,7 @@ def exceeded(data: Any) -> Iterator[tuple[KeyPath, str]]:
         path, value = waiting.pop()
         problem = _problem(value)
         if problem is None and len(path) > DEPTH:
-            problem = f"lies deeper than {DEPTH} tables and lists"
+            problem = f"is nested in more than {DEPTH} tables and lists"
         if problem is not None:
             yield path, problem
         elif isinstance(value, dict):

@@ -188,7 +188,7 @@ class _Rules:
             if name not in self.known:
                 self.report.add(here, f"unknown profile{suggestion(name, sorted(self.known))}")
             elif "overrides" in _table(profile) and "like" in _table(self.known[name]):
-                said = f"it runs what '{self.known[name]['like']}' runs; say it of that one"
+                said = f"it runs what '{self.known[name]['like']}' runs; put overrides there"
                 self.report.add((*here, "overrides"), said)
             self.overrides(_table(profile), here)
             self._more_trials(_table(profile).get("trials"), _table(self.known.get(name)), here)
@@ -197,7 +197,9 @@ class _Rules:
         """A table has more trials than its profile's others, and one look at them."""
         others = profile.get("trials")
         if trials is not None and "looks" in profile:
-            self.report.add((*at, "trials"), "the profile's `looks` say how many there are")
+            self.report.add(
+                (*at, "trials"), "leave it out: the profile's `looks` give the numbers of trials"
+            )
         if type(trials) is int and type(others) is int and trials <= others:
             said = f"{trials} is not more than the profile's {others}"
             self.report.add((*at, "trials"), said)
@@ -216,10 +218,10 @@ class _Rules:
         for other, raw in self.known.items():
             same = isinstance(raw, dict) and like in (other, raw.get("like"))
             if same and other != name and raw.get("series", 0) == profile.get("series", 0):
-                said = f"it has the series of '{other}', so that trials would be looked at twice"
-                self.report.add(at, f"{said}; give it another `series`")
+                said = f"profile '{other}' trains the same trials with this series"
+                self.report.add(at, f"{said}; give another `series`")
         for own in {"overrides", "on", "omit", "data", "misses"} & profile.keys():
-            self.report.add((*at, own), f"a profile like another runs what '{like}' runs")
+            self.report.add((*at, own), f"leave it out: this profile runs what '{like}' runs")
 
     def overrides(self, profile: Toml, at: KeyPath) -> None:
         places = [*_items(profile, "overrides", at), *_items(profile, "omit", at)]
@@ -291,10 +293,10 @@ def _check_control(data: Toml, claims: Placed, known: Toml, report: FileProblems
     profiles, is_control = data.get("profiles"), data.get("kind") == "control"
     if not is_control:
         if isinstance(profiles, list):
-            report.add(("profiles",), "a list of profiles stands in tables of the kind 'control'")
+            report.add(("profiles",), "a list is for tables of the kind 'control' alone")
         for path, claim in claims:
             if "control" in claim:
-                report.add((*path, "control"), "stands in tables of the kind 'control' alone")
+                report.add((*path, "control"), "is for tables of the kind 'control' alone")
         return
     if not profiles:
         report.add((), "a control table needs 'profiles', those under which it is run")
@@ -305,7 +307,7 @@ def _check_control(data: Toml, claims: Placed, known: Toml, report: FileProblems
         if isinstance(profiles, list) and isinstance(name, str) and name not in known:
             report.add(path, f"unknown profile '{name}'{suggestion(name, sorted(known))}")
         elif like is not None and like not in named:
-            report.add(path, f"it runs what '{like}' runs; name that one")
+            report.add(path, f"it runs what '{like}' runs; name '{like}' here")
     if not claims:
         report.add((), "a control table needs [[claims]]")
     for path, claim in claims:
@@ -313,7 +315,7 @@ def _check_control(data: Toml, claims: Placed, known: Toml, report: FileProblems
             report.add(path, "needs 'control', with least and source")
         for key in ("headline", "rests_on", "reading_of", "every_trial"):
             if key in claim:
-                report.add((*path, key), "is said of claims; a control is none")
+                report.add((*path, key), "is for claims, not for controls; leave it out")
 
 
 def _check_published(data: Toml, rows: Placed, columns: Placed, report: FileProblems) -> None:

@@ -51,8 +51,8 @@ def check_values(data: Toml, rows: Placed, columns: Placed, report: FileProblems
                 unit = one.unit or ""
                 report.add(
                     place,
-                    f"{value:g}{unit} is as wide as all that {one.metric} can be ({low:g} to "
-                    f"{high:g}{unit}): nothing could be discrepant",
+                    f"{value:g}{unit} is as wide as the range of {one.metric} ({low:g} to "
+                    f"{high:g}{unit}), so nothing could be discrepant; give a smaller margin",
                 )
             told.add(place)
 

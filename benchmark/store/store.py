@@ -97,7 +97,7 @@ class Store:
         path = self._folder(record.run) / record.arrays["file"]
         content = _sound_content(path, record.arrays)
         if content is None:
-            raise StoreError(f"{path} is damaged or missing; run again to renew it")
+            raise StoreError(f"{path} is damaged or missing; `fedrepro run` trains its trial again")
         try:
             return arrays_from(content)
         except StoreError as error:
@@ -149,7 +149,7 @@ class Store:
             except (OSError, NotImplementedError) as error:
                 if getattr(error, "errno", ENOSYS) not in (ENOLCK, ENOSYS, EOPNOTSUPP):
                     raise
-                self.warn(f"{self.root} lies where files cannot be locked; let no other run write")
+                self.warn(f"files in {self.root} cannot be locked; let no other run write there")
         try:
             self._writing = True
             with disk(self.root):

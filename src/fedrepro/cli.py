@@ -12,7 +12,7 @@ import pkgutil
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
 from types import FrameType
 from typing import Any
@@ -29,11 +29,31 @@ _NEW_OBJECTS = 50_000
 a third of the time in which specs, plain trees without circles, are read and checked."""
 
 
+_GROUPS = {
+    "run a paper": ("run", "plan", "report", "multiverse"),
+    "judge your results": ("judge", "template"),
+    "look": ("list", "show", "claims", "audit", "readings", "settings", "methods"),
+    "extend": ("new-project", "new-table", "new-method", "check"),
+    "maintain": ("doctor", "regress", "diff", "completion"),
+}
+"""The commands by what a user wants."""
+_FIRST = ("list", "show", "plan", "run", "doctor")
+_EXIT_CODES = (
+    "Exit codes: 0 nothing discrepant or regressed, 1 something is or a trial failed,\n"
+    "2 an error, 3 nothing was run, 130 interrupted, 143 terminated."
+)
+
+
 class _Parser(argparse.ArgumentParser):
     """Takes an option by its whole name only."""
 
+    overview = ""
+
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings, allow_abbrev=False)
+
+    def format_help(self) -> str:
+        return self.overview or super().format_help()
 
 
 def build_parser(first: str = "") -> argparse.ArgumentParser:
@@ -45,8 +65,7 @@ def build_parser(first: str = "") -> argparse.ArgumentParser:
     parser = _Parser(
         prog="fedrepro",
         description="Re-run the tables of papers and say cell by cell what holds.",
-        epilog="Exit codes: 0 nothing discrepant or regressed, 1 something is or a trial failed, "
-        "2 an error, 3 nothing was run, 130 interrupted, 143 terminated.",
+        epilog=_EXIT_CODES,
     )
     parser.add_argument("--version", action="version", version=f"fedrepro {__version__}")
     verbs = parser.add_subparsers(metavar="COMMAND", required=True)
@@ -68,7 +87,19 @@ def build_parser(first: str = "") -> argparse.ArgumentParser:
             for name in defaults.keys() & action.option_strings:
                 action.default = str(defaults[name])  # read by the option's own type
         verb.set_defaults(execute=module.execute, verb=verb, whole_parser=build_parser)
+    helps = {name: verb.description for name, verb in verbs.choices.items()}
+    parser.overview = _overview(parser, helps)
     return parser
+
+
+def _overview(parser: argparse.ArgumentParser, helps: Mapping[str, str | None]) -> str:
+    """The commands by what a user wants, a line each, and those to begin with marked."""
+    begin = "Begin with those marked *. `fedrepro COMMAND --help` has options and an example."
+    lines = [parser.format_usage(), str(parser.description), begin, ""]
+    for title, names in _GROUPS.items():
+        lines.append(f"{title}:")
+        lines += [f" {' *'[n in _FIRST]} {n:<12}{helps[n]}" for n in names if n in helps]
+    return "\n".join([*lines, "", _EXIT_CODES, ""])
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:

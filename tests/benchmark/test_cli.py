@@ -325,7 +325,7 @@ def test_a_multiverse_is_a_run_under_each_reading_and_says_the_time_first(
     ("words", "said"),
     [
         (["--tables", "99"], "unknown table '99'"),
-        (["--reading", "fresh-targets", "--readings", "fresh-targets"], "no other reading"),
+        (["--reading", "fresh-targets", "--readings", "fresh-targets"], "no other interpretation"),
     ],
 )
 def test_a_multiverse_that_could_show_nothing_is_refused(

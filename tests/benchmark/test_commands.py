@@ -32,6 +32,61 @@ def test_help_holds_an_example_that_the_command_takes(verb: str) -> None:
     assert build_parser().parse_args(words[1:]).execute
 
 
+def test_help_is_one_screen_with_every_command_once_and_five_to_begin_with(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 36
+    assert max(map(len, lines)) <= 80
+    listed = [one[3:].split()[0] for one in lines if one[:3] in (" * ", "   ")]
+    assert sorted(listed) == sorted({one.prog.split()[1] for one in VERBS.values()})
+    assert sum(one.startswith(" * ") for one in lines) == 5
+
+
+LONG = (
+    "audit", "check", "diff", "doctor", "judge", "multiverse", "readings", "regress", "report",
+    "run", "settings",
+)  # fmt: skip
+SHORTER = ("--profile", "smoke", "--jobs", "0")
+"""What makes an example that trains a matter of seconds."""
+TABLE = "Method,A,B\nFedAvg,44.1,43.0\nOurs,46.4,45.2\n"
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        pytest.param(verb, marks=[pytest.mark.slow] if verb in LONG else [])
+        for verb in sorted({one.prog.split()[1] for one in VERBS.values()})
+    ],
+)
+def test_the_example_of_a_command_runs(
+    verb: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("table7.csv").write_text(TABLE)
+    line = "table,row,column,seed,value\n11,CP-CFL|SimCLR,Mean ± SD,0,76.1\n"
+    Path("mine.csv").write_text(line, "utf-8")
+    if verb == "new-method":
+        for folder in ("methods/federated/supervised", "tests/methods"):
+            Path(folder).mkdir(parents=True)
+        Path("methods/federated/supervised/__init__.py").touch()
+    example = (VERBS[verb].epilog or "").partition("Example: ")[2]
+    words = shlex.split(example.removeprefix('eval "$(').removesuffix(')"'))[1:]
+    if verb in ("run", "regress", "multiverse"):
+        words += SHORTER
+    if verb == "diff":
+        results = ["--results", "mine.csv", "--protocol", "full"]
+        for place in words[1:]:
+            assert main(["judge", "cpcfl", *results, "--out", place]) == 0
+    assert main(words) == (3 if verb == "report" else 0)  # nothing is stored to report on
+    assert capsys.readouterr().out
+
+
 def test_show_prints_a_table_in_every_format_and_says_how_to_run_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -154,7 +209,7 @@ def test_a_regression_run_without_any_baseline_does_not_pass(
 ) -> None:
     assert main(["regress", "--baselines", str(tmp_path)]) == 2
     error = capsys.readouterr().err.splitlines()
-    assert "record one first" in error[-1]
+    assert "record one with --record" in error[-1]
     assert len(error) == 6
 
 

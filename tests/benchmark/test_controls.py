@@ -149,7 +149,7 @@ def test_controls_are_planned_under_their_profiles_alone(tmp_path: Path) -> None
     # Whatever is selected, a table is not judged without its controls.
     for part in (planned(tmp_path, tables=["3"]), planned(tmp_path, rows="FedAvg")):
         assert part.tables == {"3", "controls"}
-    with pytest.raises(SpecError, match="no row of these tables"):
+    with pytest.raises(SpecError, match="no such row in these tables"):
         planned(tmp_path, rows="even")
 
 
@@ -181,7 +181,7 @@ MISTAKES = {
     'profiles = ["reduced"] => profiles = ["again"]': "it runs what 'reduced' runs",
     'control = { least = 3.0, source = "McMahan et al. 2017" } => ': "needs 'control'",
     '[[claims]] => headline = "x"': "a control table needs [[claims]]",
-    'kind = "control" => kind = "empirical"': "stands in tables of the kind 'control' alone",
+    'kind = "control" => kind = "empirical"': "is for tables of the kind 'control' alone",
     "least = 3.0 => least = 100": "no difference can exceed 100",
     "least = 3.0 => least = 0": "must be more than 0",
     "'even' > => 'even' ~ 2": "a control is '>' or '<' between trained cells",
@@ -190,7 +190,7 @@ MISTAKES = {
     "training.learning_rate = 0.07 => training.learning_rate = 0.2": "reads the run of table 3",
     "'uneven'\" => 'Ours|none' in '3'\"": "is of the paper's own method",
     'training.learning_rate = 0.07 => method = "cpcfl"': "is of the paper's own method",
-    'control = => headline = "it works"\ncontrol =': "is said of claims",
+    'control = => headline = "it works"\ncontrol =': "is for claims, not for controls",
 }
 
 

@@ -45,10 +45,10 @@ def test_without_looks_the_trials_of_the_profile_alone_are_protected(tmp_path: P
 @pytest.mark.parametrize(
     ("trials", "looks", "said"),
     [
-        (5, "[5]", "one look needs no declaration"),
-        (5, "[5, 5]", "does not rise"),
-        (10, "[10, 5]", "does not rise"),
-        (7, "[5, 10]", "trials = 7 is none of"),
+        (5, "[5]", "give two or more numbers of trials"),
+        (5, "[5, 5]", "must rise, since each interim analysis"),
+        (10, "[10, 5]", "must rise, since each interim analysis"),
+        (7, "[5, 10]", "trials = 7 must be one of them"),
         (1, "[1, 10]", "looks"),
         (5, "[5, 100000]", "looks"),
         (5, '"5, 10"', "looks"),
@@ -84,7 +84,7 @@ def test_a_table_may_have_more_trials_than_its_profile(tmp_path: Path) -> None:
         ('trials = 5\nwhy = "w"', "", "5 is not more than the profile's 5"),
         ("trials = 9", "", "`trials` and `why` go together"),
         ('why = "w"', "", "`trials` and `why` go together"),
-        ('trials = 9\nwhy = "w"', "looks = [5, 10]", "the profile's `looks` say"),
+        ('trials = 9\nwhy = "w"', "looks = [5, 10]", "leave it out: the profile's `looks`"),
         ('trials = "9"\nwhy = "w"', "", "trials"),
         ('trials = 1000000000\nwhy = "w"', "", "trials"),
     ],

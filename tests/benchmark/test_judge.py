@@ -292,7 +292,7 @@ def test_where_looks_are_declared_a_cell_is_judged_once_at_the_last():
     close = [*CLOSE, [0.1, 0.7], [0.1, 0.702]]
     early, last = verdict(CLOSE), verdict(close)
     assert early.word == "INCONCLUSIVE"
-    assert "3 trials: a cell is judged once, with the 5 of the last look." in early.reason
+    assert "3 trials: a cell is judged once, with the 5 of the last interim" in early.reason
     assert last.word == "REPRODUCED"
     assert "its 90 % interval" in last.reason
     far = verdict([*close, [0.1, 0.2]])

@@ -42,9 +42,9 @@ def test_it_runs_the_same_experiments_on_every_data_set_and_shares_no_trial(tmp_
     [
         ('like = "reducd"\nseries = 9', "unknown profile 'reducd'; did you mean 'reduced'"),
         ('like = "longer"', "'longer' is itself like another"),
-        ('like = "reduced"\nseries = 1', "the series of 'reduced', so that"),
-        ('like = "reduced"\nseries = 10', "the series of 'patient', so that"),
-        ('like = "smoke"', "the series of 'smoke', so that"),
+        ('like = "reduced"\nseries = 1', "profile 'reduced' trains the same trials"),
+        ('like = "reduced"\nseries = 10', "profile 'patient' trains the same trials"),
+        ('like = "smoke"', "profile 'smoke' trains the same trials"),
         ("like = 3\nseries = 9", "like"),
         (
             'like = "reduced"\nseries = 9\n[[profiles.longer.overrides]]\npath = "training.rounds"'
@@ -75,7 +75,7 @@ def test_what_cannot_be_is_refused_with_line_and_reason(
 def test_no_profile_takes_the_series_of_another_one_of_the_same_runs() -> None:
     paper = load_paper("fcl")
     for profile, series in (("reduced", 10), ("patient", 1)):
-        with pytest.raises(SpecError, match=f"--series {series} is that of the profile"):
+        with pytest.raises(SpecError, match=f"--series {series} gives the trials of the profile"):
             make_plan(paper, profile, series=series)
         own = paper.profiles[profile].series
         assert make_plan(paper, profile, series=own).runs == make_plan(paper, profile).runs

@@ -102,7 +102,7 @@ def test_a_draft_is_written_where_one_stands_and_says_where(
     assert main(["check", "mine"]) == 0
 
     assert main([*draft, "cpcfl"]) == 2
-    assert "'cpcfl' comes along with fedrepro" in capsys.readouterr().err
+    assert "'cpcfl' is bundled with fedrepro" in capsys.readouterr().err
     assert not (working_folder / "tables" / "cpcfl").exists()
 
 

@@ -151,8 +151,8 @@ reason = "two SDs" =>
 value = 2.0 => value = 0
     28: margin.value: must be more than 0, not 0
 value = 2.0 => value = 100.0
-    28: margin.value: 100% is as wide as all that accuracy can be (0 to 100%):
-        nothing could be discrepant
+    28: margin.value: 100% is as wide as the range of accuracy (0 to 100%), so
+        nothing could be discrepant; give a smaller margin
 72.3, => 172.3,
     24: rows[2].published[2]: 172.3% is no accuracy, which is 0 to 100%
 72.3, => 0.723,
@@ -225,12 +225,13 @@ trials = 5 => trials = 5\noverrides = [{ path = "clients.count", divide = 30, wh
     3.toml:18: rows[2]: profile paper: partition 'class-groups': count = 2 clients cannot
         fill 3 groups; give at least one group, and at least one client for each
 trials = 5 => trials = 5\noverrides = [{ path = "pretraining.epochs", divide = 2, why = "w" }]
-    18: profiles.paper.overrides[1]: 'pretraining.epochs' changes no cell; is the setting given
-        anywhere?
+    18: profiles.paper.overrides[1]: 'pretraining.epochs' changes no cell; correct the path or
+        leave the override out
 trials = 5 => trials = 5\noverrides = [{ path = "clients.data", replace = { x = 1 }, why = "w" }]
     18: profiles.paper.overrides[1]: clients.data: must be text, not 1
 trials = 5 => trials = 5\noverrides = [{ path = "clients.data", replace = { x = 'y' }, why = "w" }]
-    18: profiles.paper.overrides[1]: 'clients.data' changes no cell; is the setting given anywhere?
+    18: profiles.paper.overrides[1]: 'clients.data' changes no cell; correct the path or leave
+        the override out
 """
 
 

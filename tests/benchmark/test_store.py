@@ -390,7 +390,7 @@ def test_where_files_cannot_be_locked_a_store_writes_and_says_so(
     with Store(tmp_path / "store", warn=said.append).writing():
         pass
     assert (tmp_path / "store/store.json").is_file()
-    assert said == [f"{tmp_path}/store lies where files cannot be locked; let no other run write"]
+    assert said == [f"files in {tmp_path}/store cannot be locked; let no other run write there"]
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "/etc", "a\0", "n" * 256, "\ud800"])

@@ -102,10 +102,8 @@ def test_the_plan_names_the_looks_and_trials_between_two_wait_for_the_next(
 ) -> None:
     where = ["p", "--profile", "smoke", "--store", str(tmp_path / "store")]
     assert main(["plan", *where]) == 0
-    assert (
-        "looked at with 2, 4 trials: `fedrepro run p --profile smoke --until-decided`"
-        in capsys.readouterr().out
-    )
+    again = "`fedrepro run p --profile smoke --until-decided`"
+    assert f"interim analyses of claims with 2, 4 trials: {again}" in capsys.readouterr().out
     assert main(["plan", *where, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["looks"] == [2, 4]
     declared = told(tmp_path, "run", "--until-decided", "--trials", "2", "--jobs", "0")
@@ -114,7 +112,7 @@ def test_the_plan_names_the_looks_and_trials_between_two_wait_for_the_next(
     other = told(tmp_path, "run", "--until-decided", "--trials", "3", "--jobs", "0")
     assert not other["protected"]
     assert other["tables"][0]["claims"][0]["answer"]["trials"] == 3
-    assert "Not protected: the profile declares no look" in capsys.readouterr().out
+    assert "Not protected: the profile declares no interim analysis" in capsys.readouterr().out
 
 
 SEVERAL = {name: {"training": {"rounds": n}} for name, n in (("b", 4), ("a", 1), ("c", 9))}

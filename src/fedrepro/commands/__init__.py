@@ -1,1 +1,1 @@
-"""One subcommand of the command line a file: `HELP`, `add_arguments` and `execute`."""
+"""One subcommand of the command line a file: `HELP`, `EXAMPLE`, `ARGUMENTS` and `execute`."""

@@ -64,7 +64,7 @@ def one_of(*arguments: Argument) -> Argument:
 def folder(text: str) -> Path:
     """The path of a folder; the empty text, which would be the working folder, is refused."""
     if not text:
-        raise argparse.ArgumentTypeError("the empty text names no folder")
+        raise argparse.ArgumentTypeError("a folder is needed, not an empty text")
     return Path(text)
 
 
@@ -94,7 +94,7 @@ def comma_separated(text: str) -> list[str]:
     """The names in `3,A.13,figure-4`, at least one."""
     names = [part.strip() for part in text.split(",") if part.strip()]
     if not names:
-        raise argparse.ArgumentTypeError(f"'{text}' names nothing")
+        raise argparse.ArgumentTypeError(f"{text!r} has no name between its commas")
     return names
 
 
@@ -120,7 +120,7 @@ SPECS = option(
     default=[],
     type=folder,
     metavar="DIR",
-    help="folder of papers of your own, beside those that come along; may be given again "
+    help="folder of papers of your own, in addition to the bundled ones; may be given again "
     "(default: $FEDREPRO_TABLES, else ./tables)",
 )
 PAPER = (SPECS, option("paper", metavar="PAPER", help="paper id, for example cpcfl"))
@@ -136,7 +136,7 @@ STORE = option(
     type=folder,
     default=Path("results/store"),
     metavar="DIR",
-    help="where finished trials are kept (default: results/store)",
+    help="folder of finished trials (default: results/store)",
 )
 PLACES = (DATA, STORE)
 CELLS_OF_A_TABLE = (
@@ -153,7 +153,7 @@ CELLS_OF_A_TABLE = (
         metavar="PROFILE",
         default=_USUAL,
         help="how much is run: reduced (minutes; the default), paper (the published protocol), "
-        "smoke (seconds), patient (as reduced, looked at with more and more trials)",
+        "smoke (seconds), patient (reduced, with more trials and interim analyses)",
     ),
     option(
         "--on",
@@ -167,13 +167,12 @@ CELLS_OF_A_TABLE = (
         action="append",
         default=[],
         metavar="PATH=VALUE",
-        help="change a setting of every run (training.rounds=3); listed as a departure",
+        help="change a setting of every run (training.rounds=3); listed as a deviation",
     ),
     option(
         "--precision",
         choices=typing.get_args(FIXED[PRECISION]),
-        help="in which numbers networks multiply, a reading where the paper does not say "
-        "(default: the paper's, else float32)",
+        help="number format in which networks multiply (default: the paper's, else float32)",
     ),
     option(
         "--reading",
@@ -182,7 +181,8 @@ CELLS_OF_A_TABLE = (
         type=comma_separated,
         default=[],
         metavar="READING",
-        help="take another reading of what the paper leaves open (see fedrepro readings PAPER)",
+        help="take another interpretation of what the paper leaves open "
+        "(fedrepro readings lists them)",
     ),
 )
 CELLS = (tables(), *CELLS_OF_A_TABLE)

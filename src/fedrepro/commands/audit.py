@@ -9,7 +9,7 @@ from fedrepro.benchmark.spec.model import Paper
 from fedrepro.commands import _options as options
 from fedrepro.commands._terminal import folded, print_json
 
-HELP = "check the printed numbers against each other; nothing is trained"
+HELP = "check the published numbers against each other; trains nothing"
 EXAMPLE = "fedrepro audit cpcfl --out results/reports/audit"
 ARGUMENTS = (
     *options.PAPERS,

@@ -9,7 +9,7 @@ from fedrepro.benchmark.spec.problems import InvalidSpecError
 from fedrepro.commands import _options as options
 from fedrepro.commands._terminal import folded, print_json
 
-HELP = "validate the specs; list names that no method implements yet"
+HELP = "check specs, and list names that no method implements yet"
 EXAMPLE = "fedrepro check cpcfl"
 _DECLARE = "then add its name to 'vocabulary' in paper.toml"
 ARGUMENTS = (*options.PAPERS, options.flag("--json", "problems and names as JSON"))

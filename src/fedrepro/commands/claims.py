@@ -9,7 +9,7 @@ from fedrepro.benchmark.spec.model import Paper
 from fedrepro.commands import _options as options
 from fedrepro.commands._terminal import folded, paint, print_json
 
-HELP = "check the text's claims on the printed numbers"
+HELP = "check the text's claims on the published numbers"
 EXAMPLE = "fedrepro claims cpcfl --contradicted"
 ARGUMENTS = (
     *options.PAPERS,

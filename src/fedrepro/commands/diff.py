@@ -57,7 +57,7 @@ def execute(given: argparse.Namespace) -> int:
         return 3
     pairs = {name: (before[name], after[name]) for name in before if name in after}
     if not pairs:
-        raise FedreproError("the two sides share no table of one paper and profile")
+        raise FedreproError("both sides need tables of one paper and profile; they share none")
     for name in sorted(before.keys() ^ after.keys()):
         complain(f"only one side has {name}: left out")
     moved = {name: compare(*sides) for name, sides in pairs.items()}

@@ -11,7 +11,7 @@ from fedrepro.commands import _options as options
 from fedrepro.commands._judged import store_at
 from fedrepro.commands._terminal import paint, print_json
 
-HELP = "say what is installed, which data are present and intact, which device, what could run"
+HELP = "say what is installed, which data are there, and what could run"
 EXAMPLE = "fedrepro doctor --data-dir data"
 ARGUMENTS = (
     options.SPECS,

@@ -8,7 +8,7 @@ from fedrepro.benchmark.store.files import path_segment
 from fedrepro.commands import _options as options
 from fedrepro.commands._judged import REPORTS, command_line, show
 
-HELP = "judge results of your own against a paper, and write the report; trains nothing"
+HELP = "judge results of your own against a paper; trains nothing"
 EXAMPLE = "fedrepro judge cpcfl --results mine.csv --protocol full --note 'three seeds, as printed'"
 ARGUMENTS = (
     *options.PAPER,
@@ -26,8 +26,8 @@ ARGUMENTS = (
         "--protocol",
         choices=("scaled", "full"),
         default="scaled",
-        help="what you declare: full, the published protocol, whose numbers are judged; or scaled "
-        "(default), of which only comparisons are",
+        help="what you declare: full (the published protocol: numbers and claims are judged) or "
+        "scaled (default: claims alone are judged)",
     ),
     options.option(
         "--note", default="", metavar="TEXT", help="how the numbers were made, in your words"

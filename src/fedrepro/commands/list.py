@@ -7,7 +7,7 @@ from fedrepro.benchmark.spec.load import outlines
 from fedrepro.commands import _options as options
 from fedrepro.commands._terminal import folded, print_json
 
-HELP = "list papers and their tables, or export every printed value as JSON"
+HELP = "list papers and their tables, or export published values"
 EXAMPLE = "fedrepro list cpcfl --json"
 ALIASES = ("tables",)
 """The older name of this command."""

@@ -14,7 +14,7 @@ from fedrepro.commands import _options as options
 from fedrepro.commands._terminal import complain, folded, print_json
 from fedrepro.methods import registry
 
-HELP = "list methods, objectives, encoders, partitions, protocols and data sets, or one's options"
+HELP = "list methods, data sets and other parts, or one with its options"
 EXAMPLE = "fedrepro methods cpcfl"
 ARGUMENTS = (
     options.option("name", nargs="?", metavar="NAME", help="tell everything about this one"),
@@ -30,7 +30,7 @@ def execute(given: argparse.Namespace) -> int:
     shown = [one for one in known if name in (None, one["name"])]
     if not shown:
         hint = suggestion(name, sorted({one["name"] for one in known}))
-        raise SpecError(f"nothing is called '{name}'{hint}")
+        raise SpecError(f"no method, data set or other part is called '{name}'{hint}")
     if given.json:
         print_json(shown)
     elif name is None:

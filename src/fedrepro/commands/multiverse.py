@@ -11,7 +11,7 @@ from fedrepro.benchmark.store.files import path_segment
 from fedrepro.commands import _options as options
 from fedrepro.commands._judged import default_folder, judged, show, store_at, trained
 
-HELP = "run and judge under every reading of what the paper leaves open"
+HELP = "run and judge under every interpretation of what is left open"
 EXAMPLE = "fedrepro multiverse fedrlc --tables 2 --dry-run"
 ARGUMENTS = (
     *options.PAPER,
@@ -68,5 +68,5 @@ def _others(taken: Plan, named: list[str] | None) -> list[Plan]:
     plans = [taken.under((*base, *one.split("+"))) for one in dict.fromkeys(names)]
     changed = [one for one in plans if one.paper.readings != base and not taken.reads_as(one)]
     if not changed:
-        raise SpecError(f"paper {taken.paper.id}: no other reading changes what is read here")
+        raise SpecError(f"paper {taken.paper.id}: no other interpretation changes what is selected")
     return changed

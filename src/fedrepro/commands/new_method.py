@@ -9,7 +9,7 @@ from fedrepro.benchmark.errors import FedreproError
 from fedrepro.commands import _options as options
 from fedrepro.commands.new_project import template, write_new
 
-HELP = "make the module and the test of a new federated method, in a checkout"
+HELP = "make the module and the test of a federated method, in a clone"
 EXAMPLE = "fedrepro new-method fedmomentum --family supervised"
 _USED = (
     "from fedrepro.methods.federated.base import Round",

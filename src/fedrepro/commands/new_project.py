@@ -10,7 +10,7 @@ from fedrepro import __version__
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.commands import _options as options
 
-HELP = "make a working folder: a made-up paper, a method, a test, a workflow and a README"
+HELP = "make a folder with a made-up paper, a method and their tests"
 EXAMPLE = "fedrepro new-project my-paper"
 ARGUMENTS = (
     options.option("folder", type=options.folder, metavar="DIR", help="made if it is new"),
@@ -57,7 +57,7 @@ def write_new(files: Mapping[Path, str]) -> None:
     """
     for path in files:
         if os.path.lexists(path):
-            raise FedreproError(f"{path} is there already; nothing was written")
+            raise FedreproError(f"{path} is there already; nothing was written: remove it first")
     for path, text in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode())

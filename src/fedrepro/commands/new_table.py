@@ -13,8 +13,8 @@ from fedrepro.benchmark.spec.table_import import draft, parse
 from fedrepro.commands import _options as options
 from fedrepro.commands.new_project import template, write_new
 
-HELP = "draft a table spec from LaTeX, Markdown, HTML or CSV, and say what was read of it"
-EXAMPLE = "fedrepro new-table table7.tex --paper mypaper --table 7 --title 'Accuracy by depth'"
+HELP = "draft a table's spec from LaTeX, Markdown, HTML or CSV"
+EXAMPLE = "fedrepro new-table table7.csv --paper mypaper --table 7 --title 'Accuracy by depth'"
 ARGUMENTS = (
     options.option("source", type=Path, metavar="FILE", help="the table; - reads a pipe"),
     options.option("--paper", required=True, metavar="ID", help="paper id; made if it is new"),
@@ -31,8 +31,8 @@ ARGUMENTS = (
 )
 
 PUBLISHED = """\
-# The profile that holds numbers against the print; give it once data and protocol above are the
-# paper's own, not those of this draft.
+# The profile that compares numbers with the published ones. Give it once data and protocol above
+# are the paper's own, not those of this draft.
 # [profiles.paper]
 # trials = 5"""
 
@@ -52,7 +52,7 @@ def execute(given: argparse.Namespace) -> int:
     comes_along = paper_folders().get(given.paper)
     if comes_along is not None and not folder.exists():
         raise FedreproError(
-            f"--paper: '{given.paper}' comes along with fedrepro, and a paper of your own would "
+            f"--paper: '{given.paper}' is bundled with fedrepro, and a paper of your own would "
             f"hide all its tables: choose another id, or copy {comes_along} to {folder} first"
         )
     parsed = parse(_read(given.source))
@@ -78,4 +78,4 @@ def _read(source: Path) -> str:
         with source.open(encoding="utf-8") as file:
             return file.read(limits.FILE_BYTES + 1)
     except UnicodeDecodeError:
-        raise FedreproError(f"{source} is not UTF-8 text") from None
+        raise FedreproError(f"{source} is not UTF-8 text; save it as UTF-8") from None

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from fedrepro.benchmark.planning.estimate import TrialTimes
     from fedrepro.benchmark.planning.summary import Summary
 
-HELP = "say how many unique runs a profile needs, how many cells share them, and the time"
-EXAMPLE = "fedrepro plan cpcfl --profile paper --device cuda --jobs 1"
+HELP = "say what would be trained, and how long it takes"
+EXAMPLE = "fedrepro plan cpcfl --profile paper"
 ARGUMENTS = (
     *options.PAPERS,
     *options.CELLS,

@@ -13,7 +13,7 @@ from fedrepro.benchmark.spec.readings import choices_of, readings_of
 from fedrepro.commands import _options as options
 from fedrepro.commands._terminal import print_json
 
-HELP = "list what a paper leaves open, and the readings that --reading selects"
+HELP = "list what a paper leaves open, and other interpretations of it"
 EXAMPLE = "fedrepro readings fedrlc"
 _WIDTH = 100
 ARGUMENTS = (

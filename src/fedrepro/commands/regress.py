@@ -30,7 +30,7 @@ ARGUMENTS = (
         type=options.folder,
         default=Path("results/baselines"),
         metavar="DIR",
-        help="where baselines lie (default: results/baselines)",
+        help="folder of baselines (default: results/baselines)",
     ),
     options.flag("--record", "record these results as the new baseline"),
     options.option(
@@ -66,7 +66,7 @@ def execute(given: argparse.Namespace) -> int:
     if given.record and given.exact:
         raise FedreproError("--record compares nothing: leave out --exact")
     if given.with_failed and not given.record:
-        raise FedreproError("--with-failed says what --record records; give both")
+        raise FedreproError("--with-failed needs --record")
     # What the last comparison left must not outlive an error of this one.
     if given.badge is not None:
         _write(given.badge, regressions.badge([]))
@@ -79,7 +79,9 @@ def execute(given: argparse.Namespace) -> int:
                 print(f"{paper.id} has no baseline: left out", file=sys.stderr)
         papers = tuple(paper for paper in papers if _place(paper, given).exists())
     if not papers:  # a gate that measures nothing must not pass
-        raise FedreproError(f"no paper has a baseline in {given.baselines}; record one first")
+        raise FedreproError(
+            f"no paper has a baseline in {given.baselines}; record one with --record"
+        )
     found = [_one(paper, given) for paper in papers]
     compared = [one for _, one, _ in found if one is not None]
     if given.out is not None:
@@ -115,7 +117,7 @@ def _one(paper: Paper, given: argparse.Namespace) -> tuple[Report, BaselineCheck
     clock, path = perf_counter(), _place(paper, given)
     baseline = None if given.record else baselines.load(path)
     if baseline is not None and baseline.schema < baselines.SCHEMA:
-        complain(f"{path} is of older rules: values are compared, not words; record it again")
+        complain(f"{path} is of an older version: values alone are compared; record it again")
     where = {"data_dir": given.data_dir, "download": given.download}
     plan = make_plan(paper, given.profile, on=given.on, **where)
     store = store_at(given.store)

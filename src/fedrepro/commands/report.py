@@ -7,7 +7,7 @@ from fedrepro.benchmark.errors import FedreproError
 from fedrepro.commands import _options as options
 from fedrepro.commands._judged import default_folder, folder_of_all, judged, show, store_at
 
-HELP = "judge and render what is stored, without training; several papers make one report"
+HELP = "judge what is stored and write the report, without training"
 EXAMPLE = "fedrepro report cpcfl mfcl --out results/reports/two-papers"
 ARGUMENTS = (
     *options.PAPERS,
@@ -32,7 +32,7 @@ def execute(given: argparse.Namespace) -> int:
     options.choose_profile(given, given.papers, store)
     plans = [options.plan(given, paper) for paper in options.papers_with_profile(given)]
     if not plans:
-        raise FedreproError(f"no paper has a profile '{given.profile}'")
+        raise FedreproError(f"no paper has a profile '{given.profile}'; fedrepro list names them")
     folder = given.out or (
         default_folder(plans[0], given) if alone else folder_of_all(given.profile)
     )

@@ -22,7 +22,7 @@ ARGUMENTS = (
     *options.EXECUTION,
     options.flag(
         "--until-decided",
-        "train in steps to the profile's looks, and only what open claims need",
+        "train in steps to the profile's interim analyses, and only what open claims need",
     ),
     options.option(
         "--budget",

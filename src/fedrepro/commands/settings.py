@@ -5,7 +5,7 @@ import argparse
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.commands import _options as options
 
-HELP = "say what every method of a paper is run with, and where from each setting is, as Markdown"
+HELP = "list the settings of every method of a paper, and their sources"
 EXAMPLE = "fedrepro settings mfcl"
 ALIASES = ("baselines",)
 """The older name of this command."""

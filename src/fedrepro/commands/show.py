@@ -13,7 +13,7 @@ from fedrepro.commands import _options as options
 from fedrepro.commands._judged import judged, store_at
 from fedrepro.commands._terminal import paint, print_json
 
-HELP = "show a table: printed beside reproduced, with verdict and the command that runs it again"
+HELP = "show a table: published and reproduced values, and verdicts"
 EXAMPLE = "fedrepro show cpcfl 3 --rows 'CP-CFL|*'"
 _FORMATS = ("text", "csv", "latex", "markdown", "svg", "png", "pdf")
 ARGUMENTS = (
@@ -66,5 +66,5 @@ def _shown(report: Report, form: str) -> bytes:
         return str(formats()[form].render([report])).encode()
     found = answer_pictures.printed_against_ours((*report.tables, *report.controls)[0], form)
     if not found:
-        raise FedreproError("nothing of this table is stored that could be drawn")
+        raise FedreproError("nothing of this table is stored that can be drawn; run it first")
     return found

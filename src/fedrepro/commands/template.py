@@ -5,7 +5,7 @@ import argparse
 from fedrepro.benchmark.external.binding import template
 from fedrepro.commands import _options as options
 
-HELP = "print an empty CSV file for results of your own, which fedrepro judge reads"
+HELP = "print an empty CSV file for results of your own, to judge them"
 EXAMPLE = "fedrepro template cpcfl --tables 11"
 ARGUMENTS = (
     *options.PAPER,
