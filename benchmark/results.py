@@ -349,6 +349,7 @@ class Report:
     Attributes:
         external: None where fedrepro made the numbers.
         address: its DOI, or a page.
+        venue: where it was published.
         readings: the alternatives under which it was run; none means what is taken.
         choices: what the paper leaves open, with the alternatives.
         universes: the claims under other readings, those taken first.
@@ -381,6 +382,7 @@ class Report:
     protected: bool = True
     first: FirstLines = field(default_factory=FirstLines)
     controls: tuple[TableResult, ...] = ()
+    venue: str | None = None
 
     def seeded(self, cell: CellResult) -> list[tuple[int, float]]:
         seeds = range(len(cell.trials)) if self.external is None else self.external.seeds

@@ -42,9 +42,12 @@ def trials(report: Report) -> Iterator[Row]:
                 yield {**place, "seed": seed, "value": value}
 
 
-def claims(report: Report) -> Iterator[Row]:
-    """A row for each claim of the text; differences are signed as it is stated."""
-    for table in report.tables:
+def claims(report: Report, of_controls: bool = False) -> Iterator[Row]:
+    """A row for each claim of the text; differences are signed as it is stated.
+
+    of_controls: a row for each positive control instead.
+    """
+    for table in report.controls if of_controls else report.tables:
         for claim in table.claims:
             answer = claim.answer
             ours, ratio = answer.ours, answer.ratio

@@ -92,6 +92,7 @@ def judge_evidence(
             {taken: judged} | {(*taken, name): tables for name, tables in read.items()}
         ),
         address=plan.paper.address,
+        venue=plan.paper.venue,
         series=plan.profile.series,
         edited=tuple(sorted(evidence.edited)),
         protected=evidence.given is not None or plan.is_protected,

@@ -17,7 +17,7 @@ _CLAIMS_SHOWN = 20
 
 @dataclass(frozen=True, repr=False)
 class Results:
-    """A judged paper: `cells`, `trials` and `claims` as data frames, and all of it as `report`.
+    """A judged paper: `cells`, `trials`, `claims` and `controls` as data frames; `report` has all.
 
     Values are in the unit of their table (percent, or plain numbers).
     """
@@ -44,6 +44,13 @@ class Results:
         import pandas as pd
 
         return pd.DataFrame(rows.claims(self.report))
+
+    @cached_property
+    def controls(self) -> "pd.DataFrame":
+        """A row for each positive control, with the columns of `claims`."""
+        import pandas as pd
+
+        return pd.DataFrame(rows.claims(self.report, of_controls=True))
 
     @cached_property
     def picture(self) -> "pd.DataFrame":

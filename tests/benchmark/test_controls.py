@@ -6,6 +6,7 @@ from unittest.mock import Mock
 
 import pytest
 
+from fedrepro._results import Results
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.judging import baseline, comparison
@@ -268,6 +269,7 @@ def test_where_controls_are_seen_words_are_those_without_them(root: Path) -> Non
     assert (without.controls, without.first.controls) == ((), "")
     assert report.first.lines[1].startswith("controls: 1 of 1 seen; a difference of ")
     (control,) = report.controls[0].claims
+    assert Results(report).controls["word"].tolist() == ["SEEN"]
     assert (control.word, control.given) == ("SEEN", "known from McMahan et al. 2017")
     assert control.answer.ours is not None
     assert control.answer.ours.low == pytest.approx(4.9667 - 4.3027 * 0.1528 / 3**0.5, abs=1e-3)
@@ -310,7 +312,7 @@ def test_without_a_control_that_is_seen_nothing_is_said(
     assert {one.word for one in table.answers} == {"OPEN"}
     said = "whether it beats the others (no control is seen on its data) is open."
     assert report.first.sentence == f"made-up: {said}"
-    assert "against the best published baselines, +" in report.first.evidence[1]
+    assert "against the best published baselines (table 3): open, +" in report.first.evidence[1]
 
 
 def test_each_data_set_needs_a_control(tmp_path: Path) -> None:

@@ -176,7 +176,7 @@ def report() -> Report:
     )
     return Report(
         "toy", title, "A. Author", 2023, "reduced", None, True, tables, (run,), provenance,
-        choices=CHOICES, universes=universes,
+        choices=CHOICES, universes=universes, venue="A Venue",
         address="https://doi.org/10.1000/182",
         first=FirstLines(
             "Toy: it beats FedAvg, as printed.", "reduced: digits, 2 trials (paper: stl10)",

@@ -116,3 +116,8 @@ def test_a_table_on_a_terminal_tells_the_evidence_of_its_claims(worded: Report) 
 def test_markdown_tells_no_finer_word_and_no_correction(worded: Report) -> None:
     text = markdown.render([worded])
     assert not re.search(r"SCALED|EXACT|ERROR|corrected|\bp_", text)
+
+
+def test_a_report_names_where_its_paper_was_published(report: Report) -> None:
+    for text in (html.render([report]), markdown.render([report])):
+        assert "A. Author (A Venue, 2023)" in text.replace("\\", "")
