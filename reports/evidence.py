@@ -1,5 +1,6 @@
 """What an answer stands on, in one line: differences, ratio to the print, trials."""
 
+from ..benchmark.judging.table_answer import bare_label
 from ..benchmark.results import ClaimResult, TableResult
 from ..benchmark.stats.intervals import Interval
 from . import layout
@@ -51,9 +52,8 @@ def of_table(table: TableResult) -> list[str]:
     for lead in table.leads:
         ours = f"{span(lead.ours, sign=True)}, ahead in {lead.ahead} of {lead.trials} trials"
         printed = layout.number(lead.printed, sign=True)
-        parts.append(
-            f"{lead.own} against the best published baselines: {ours}, published {printed}"
-        )
+        own = bare_label(lead.own)
+        parts.append(f"{own} against the best published baselines: {ours}, published {printed}")
         if lead.baselines_ahead:
             parts.append(f"shown ahead of it: {', '.join(lead.baselines_ahead)}")
     for group in first.joined:
