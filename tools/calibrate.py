@@ -6,8 +6,7 @@
 on seeds that no report uses, until one meets every condition. Without one, that which misses the
 fewest is taken; of several the cheapest, and then the one with fewer controls among what it misses.
 Where one data set would stand for several of the paper's, a candidate is not eligible, and is
-tried after the others, for comparison. One that takes more than the time that a reduced run has is
-not tried. Only controls and baselines are trained, never a method that the paper proposes. What was
+tried after the others, for comparison. Only controls and baselines are trained, never a method that the paper proposes. What was
 seen is written to `tools/calibration/PAPER.json` and to docs/calibration.md.
 """
 
@@ -76,11 +75,11 @@ def candidates(id: str, rule: Mapping[str, Any]) -> list[Candidate]:
     found = []
     for data, (size, changes) in itertools.product(rule["data"], rule["sizes"].items()):
         paper = load_paper(id)
-        profile = paper.profiles["headroom"]
+        profile = paper.profiles["reduced"]
         more = tuple(Override(path, size, divide=1 / by) for path, by in changes.items())
         on = {name: (*own, *more) for name, own in profile.on.items()}
-        paper = replace(paper, profiles={**paper.profiles, "headroom": replace(profile, on=on)})
-        plan = fedrepro.plan(paper, "headroom", on=data)
+        paper = replace(paper, profiles={**paper.profiles, "reduced": replace(profile, on=on)})
+        plan = fedrepro.plan(paper, "reduced", on=data)
         work = sum(map(work_of, plan.runs)) / 1e9
         found.append(Candidate(data, size, paper, work, list(_shared(plan))))
     return sorted(found, key=lambda one: (not one.is_eligible, one.work))
@@ -106,42 +105,56 @@ class Trial:
 
     def run(self, table: str, row: str | None = None) -> fedrepro.Results:
         """A table, or some of its rows."""
-        return fedrepro.run(self._one.paper, "headroom", tables=[table], rows=row, **self._how)
+        return fedrepro.run(self._one.paper, "reduced", tables=[table], rows=row, **self._how)
 
     def cell(self, table: str, row: str, column: str) -> CellResult:
-        """A cell of a table."""
-        (found,) = self.run(table, row).report.tables
+        """A cell of a table, of the controls too."""
+        report = self.run(table, row).report
+        (found,) = (one for one in (*report.tables, *report.controls) if one.id == table)
         place = row, column
         return next(c for c in found.cells if ("|".join(c.row), "|".join(c.column)) == place)
 
 
+def _words(cell: CellResult) -> str:
+    name = f"{'|'.join(cell.row)} @ {'|'.join(cell.column)}"
+    if cell.mean is None:
+        return f"{name} not trained"
+    low, high = cell.interval or (math.nan, math.nan)
+    return f"{name} {cell.mean:.1f} [{low:.1f}, {high:.1f}]"
+
+
 def conditions(rule: Mapping[str, Any], trial: Trial) -> Iterator[Condition]:
     """What is seen of a candidate when it is trained."""
-
-    def least(what: str, cell: CellResult, wanted: float) -> Condition:
-        mean = -math.inf if cell.mean is None else cell.mean
-        low, high = cell.interval or (math.nan, math.nan)
-        said = "not trained" if cell.mean is None else f"{mean:.1f} [{low:.1f}, {high:.1f}]"
-        return Condition("other", f"{what} {said}, at least {wanted:.1f}", mean >= wanted)
-
     (controls,) = trial.run(rule["controls"]).report.controls
     for control in controls.claims:
         yield Condition("control", f"{control.id}: {control.reason}", control.word == "SEEN")
     for room in (one for one in controls.cells if one.metric == "headroom" and one.trials):
-        yield least("headroom", room, rule["least_headroom"])
-    for wanted in rule["one_model"]:
-        mine = trial.cell(wanted["table"], wanted["row"], wanted["column"])
-        yield least(wanted["row"], mine, wanted["chance"] + wanted["above_chance"])
-        if "central" in wanted:
-            mean = -math.inf if mine.mean is None else mine.mean
-            yield least("central training", trial.cell(**wanted["central"]), mean)
+        yield _least(room, rule["least_headroom"])
+    for wanted in rule["baselines"]:
+        mine = trial.cell(**wanted["cell"])
+        if "least" in wanted:
+            yield _least(mine, wanted["least"])
+        for other in wanted.get("above", ()):
+            yield _ahead(mine, trial.cell(**other))
+        for other in wanted.get("below", ()):
+            yield _ahead(trial.cell(**other), mine)
+
+
+def _least(cell: CellResult, wanted: float) -> Condition:
+    said = f"{_words(cell)}, at least {wanted:.1f}"
+    return Condition("other", said, cell.mean is not None and cell.mean >= wanted)
+
+
+def _ahead(higher: CellResult, lower: CellResult) -> Condition:
+    met = higher.mean is not None and lower.mean is not None and higher.mean > lower.mean
+    return Condition("other", f"{_words(higher)}, above {_words(lower)}", met)
 
 
 def choose(paper: str, jobs: int | None) -> tuple[list[Candidate], Candidate]:
     """All candidates, of which some were tried, and the chosen one."""
     rule = tomllib.loads((FOLDER / f"{paper}.toml").read_text("utf-8"))
     known, tried = candidates(paper, rule), list[Candidate]()
-    for one in (one for one in known if one.work <= rule["most_work"]):
+    for one in known:
         print(f"{one.name}: {one.work:,.0f} billion multiply-adds", flush=True)
         for found in conditions(rule, Trial(rule, one, jobs)):
             one.conditions.append(found)
@@ -160,7 +173,7 @@ def table(known: Sequence[Mapping[str, Any]], chosen: str) -> Iterator[str]:
         name = f"{one['data']}, {one['size']}"
         mark = "**" if name == chosen else ""
         controls = [found["is_met"] for found in one["conditions"] if found["kind"] == "control"]
-        others = [f["said"].partition(", at")[0] for f in one["conditions"] if f["kind"] == "other"]
+        others = [found["said"] for found in one["conditions"] if found["kind"] == "other"]
         seen = f"{sum(controls)} of {len(controls)}" if controls else "not tried"
         met = seen, "; ".join(others)
         missed = "; ".join(found["said"] for found in one["conditions"] if not found["is_met"])

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from ...later import later
 from ...state import State
 from ..base import Round, Server
 from ._clustered import Clustered, select
@@ -23,14 +24,22 @@ from ._clustered import Clustered, select
 @dataclass(frozen=True)
 class IFCA(Clustered):
     """max_restarts: new starts after clustering failure. restart_at_end: whether failure is looked
-    for after the last round alone, not after every one.
+    for after the last round alone, not after every one. known_groups: whether clients train the
+    model of the group that their data were dealt by, a positive control of what clustering can
+    give; `ValueError` if there are more groups than models.
     """
 
     max_restarts: int = 10
     restart_at_end: bool = False
+    known_groups: bool = later(False)
 
     def choose(self, now: Round, pool: State) -> Tensor:
-        return select(now.task, pool, now.clients)
+        if not self.known_groups:
+            return select(now.task, pool, now.clients)
+        group = now.task.federation.group
+        if group.max() >= self.n_clusters:
+            raise ValueError(f"{int(group.max()) + 1} groups of clients, {self.n_clusters} models")
+        return group[now.clients]
 
     def failed(self, now: Round, server: Server, attempt: int) -> bool:
         looked_at = not self.restart_at_end or now.t + 1 == self.rounds
