@@ -6,8 +6,9 @@
 on seeds that no report uses, until one meets every condition. Without one, that which misses the
 fewest is taken; of several the cheapest, and then the one with fewer controls among what it misses.
 Where one data set would stand for several of the paper's, a candidate is not eligible, and is
-tried after the others, for comparison. Only controls and baselines are trained, never a method that the paper proposes. What was
-seen is written to `tools/calibration/PAPER.json` and to docs/calibration.md.
+tried after the others, for comparison. Only controls and baselines are trained, never a method that
+the paper proposes. What was seen is written to `tools/calibration/PAPER.json` and to
+docs/calibration.md.
 """
 
 import argparse

@@ -82,6 +82,6 @@ def _divided(value: Any, by: float, path: str) -> Any:
 
 @cache
 def _quotient(value: int, by: float) -> int:
-    """Rounded, at least 1."""
+    """Rounded, at least 1; nothing stays nothing."""
     quotient = Decimal(value) / Decimal(str(by))
-    return max(1, int(quotient.quantize(Decimal(1), rounding=ROUND_HALF_UP)))
+    return 0 if value == 0 else max(1, int(quotient.quantize(Decimal(1), rounding=ROUND_HALF_UP)))

@@ -31,6 +31,14 @@ def test_known_clusters_are_recovered() -> None:
     assert outcome.counts["clustering_failed"] == 0
 
 
+def test_clients_of_known_groups_train_the_model_of_their_group() -> None:
+    task = two_rules()
+    choice = run(replace(METHOD, known_groups=True), task).arrays["choice"]
+    assert (choice == task.federation.group.numpy()).all()
+    with pytest.raises(ValueError, match="2 groups of clients, 1 models"):
+        run(replace(METHOD, known_groups=True, n_clusters=1), task)
+
+
 def test_a_failed_clustering_starts_again_with_other_weights() -> None:
     method, restarts = replace(METHOD, rounds=1), set()
     for trial in range(8):
