@@ -174,13 +174,18 @@ def table(known: Sequence[Mapping[str, Any]], chosen: str) -> Iterator[str]:
         name = f"{one['data']}, {one['size']}"
         mark = "**" if name == chosen else ""
         controls = [found["is_met"] for found in one["conditions"] if found["kind"] == "control"]
-        others = [found["said"] for found in one["conditions"] if found["kind"] == "other"]
+        others = [_seen(found["said"]) for found in one["conditions"] if found["kind"] == "other"]
         seen = f"{sum(controls)} of {len(controls)}" if controls else "not tried"
         met = seen, "; ".join(others)
         missed = "; ".join(found["said"] for found in one["conditions"] if not found["is_met"])
         missed = missed.replace(" is needed.", "")
         cells = (f"{mark}`{one['data']}`{mark}", one["size"], f"{one['work']:,.0f}", *met, missed)
         yield f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
+
+
+def _seen(said: str) -> str:
+    """What a condition is about, without what is asked of it."""
+    return said.partition(", at least")[0].partition(", above")[0]
 
 
 def main() -> None:
