@@ -127,8 +127,9 @@ def test_encoders_are_pre_trained_on_images_that_no_client_holds() -> None:
     pairs = {(run.data["part"], run.start.data["part"]) for run in started if run.start}
     assert ("train-a", "train-b") in pairs
     assert ("train", "train") not in pairs
-    images = {run.data["name"]: run.data["images"] for run in plan.runs if run.start is None}
-    assert images == {plan.on: 300, "photo-patches": None}
+    pretrained = [run.data for run in plan.runs if run.stage == "pretraining"]
+    images = {(data["name"], data["images"]) for data in pretrained}
+    assert images == {(plan.on, 300), ("glyphs-colour-100", 2000), ("glyphs-letters", 2000)}
     other = planned("fcl", "own.npz", "paper").runs  # pre-trained on STL-10
     assert {run.data["part"] for run in other if run.stage == "federated"} == {"train"}
 
