@@ -377,7 +377,7 @@ def test_check_as_json_holds_problems_with_file_and_line(
 ) -> None:
     assert main(["check", "cpcfl", "--json"]) == 0
     sound = json.loads(capsys.readouterr().out)
-    assert sound["papers"]["cpcfl"]["cells"] == 541
+    assert sound["papers"]["cpcfl"]["cells"] == 558
     assert sound["problems"] == []
     shutil.copytree(tables_root() / "cpcfl", tmp_path / "cpcfl")
     spec = tmp_path / "cpcfl" / "3.toml"

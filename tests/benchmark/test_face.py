@@ -92,7 +92,7 @@ def test_frames_are_long_and_can_be_judged_again(tmp_path: Path) -> None:
         (pd.DataFrame([{**CELL, "seed": 0}]), "row 0: column 'value' is missing"),
         (pd.DataFrame([{**CELL, "seed": 0.5, "value": 1}]), "row 0: seed '0.5'"),
         (pd.DataFrame([{**CELL, "seed": 0, "value": float("inf")}]), "not finite"),
-        (pd.DataFrame([{**CELL, "paper": "fcl", "seed": 0, "value": 5}]), "result of fcl"),
+        (pd.DataFrame([{**CELL, "paper": "fcl", "seed": 0, "value": 5}]), "cpcfl is judged"),
         (3, "a data frame, not int"),
     ],
 )

@@ -595,7 +595,7 @@ def test_maps_show_images_by_class_and_clients_apart_where_asked():
     assert whole.kind == "points"
     assert whole.lines == {"class 0": [([0.12, 4.0], [1.0, 5.0])], "class 1": [([2.0], [3.0])]}
     first, second = drawn(Figure("client-embeddings"), [("A",)], arrays=arrays)
-    assert (first.title, second.title) == ("A | client 5", "A | client 8")
+    assert (first.title, second.title) == ("A client 5", "A client 8")
     assert list(second.lines) == ["class 0"]
     assert drawn(Figure("embedding"), [("A",)], arrays={}) == ()
 

@@ -23,8 +23,8 @@ CLAIM = "'CP-CFL|SimCLR' > 'FedAvg|None' at 'T = 25'"
         ("rounds = 100", "threshold = inf", "must be finite"),
         ("rounds = 100", "threshold = 1e400", "must be finite|more than 30 digits"),
         ("rounds = 100", "threshold = 2020-01-01", "is a date"),
-        ("rounds = 100", "threshold = " + "[" * 200 + "]" * 200, "deeper than 12"),
-        ("rounds = 100", "a." * 900 + "b = 1", "deeper than 12"),
+        ("rounds = 100", "threshold = " + "[" * 200 + "]" * 200, "nested in more than 12"),
+        ("rounds = 100", "a." * 900 + "b = 1", "nested in more than 12"),
         ("rounds = 100", '"' + "k" * 200 + '" = 1', "key of 200 characters"),
         ('"digits"', '"../../x"', "is no name"),
         ('"digits"', '".."', "is no name"),
@@ -91,7 +91,7 @@ def test_an_omission_compares_numbers_as_numbers(tmp_path: Path) -> None:
         ("1e400", "finite"),
         ("inf", "finite"),
         ("2020-01-01", "date"),
-        ("[" * 30 + "]" * 30, "deeper"),
+        ("[" * 30 + "]" * 30, "nested in more than 12"),
     ],
 )
 def test_set_refuses_what_a_spec_may_not_hold(text: str, said: str) -> None:
