@@ -69,7 +69,9 @@ def picture(found: list[Measured]) -> bytes:
     with rc_context({"svg.hashsalt": "fedrepro", "svg.fonttype": "none", "font.size": 9}):
         figure = Figure(figsize=(4.2 * len(texts), 3.6), layout="constrained")
         for axes, text in zip(figure.subplots(1, len(texts), squeeze=False)[0], texts, strict=True):
-            for one in (one for one in found if one.text == text):
+            here = [one for one in found if one.text == text]
+            # Labels of neighbours stand above and below their points, so that they do not meet.
+            for i, one in enumerate(sorted(here, key=lambda one: sum(one.differences))):
                 room, ours = t_interval(one.headroom), t_interval(one.differences)
                 ink = PLACEBO_INK if one.data == PLACEBO else INK
                 axes.errorbar(
@@ -79,9 +81,10 @@ def picture(found: list[Measured]) -> bytes:
                 axes.annotate(
                     one.data,
                     place,
-                    (-4, 4),
+                    (-4, 4 if i % 2 else -4),
                     textcoords="offset points",
                     ha="right",
+                    va="bottom" if i % 2 else "top",
                     color=ink,
                 )
                 axes.axhline(one.printed, color=PRINT_INK, linestyle="--", linewidth=1)
