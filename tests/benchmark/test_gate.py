@@ -147,8 +147,6 @@ PLANTED: dict[str, Plant] = {
     "exit code: the module leaves with 0": in_method(("SHARE = 1.0", "raise SystemExit(0)")),
     "exit code: trials fail": in_method((_STEP, "        raise ValueError('planted')\n" + _STEP)),
 }
-MISSED_BY_TOLERANCE = {"code: the server takes half a step"}
-"""Of the twelve at most two."""
 
 
 @pytest.mark.parametrize("plant", PLANTED)
@@ -161,7 +159,7 @@ def test_a_planted_regression_is_caught(plant: str, project: Path, tmp_path: Pat
     line = ("regress", "mypaper", "--profile", "gate")
     tolerant, exact = call(root, *line), call(root, *line, "--exact")
     assert exact.returncode in (1, 2), exact.stdout
-    assert (tolerant.returncode == 0) == (plant in MISSED_BY_TOLERANCE), tolerant.stdout
+    assert tolerant.returncode in (1, 2), tolerant.stdout
     assert "Traceback" not in tolerant.stderr
 
 
