@@ -214,6 +214,18 @@ def test_a_claim_that_gets_worse_is_a_regression(before, after, regression):
 
 
 @pytest.mark.parametrize(
+    ("version", "by", "regression"), [("2.14.0", 1e-4, False), ("2.13.0", 1e-4, True),
+                                      ("2.14.0", 0.5, True), ("2.14.0", 0.0, True)]
+)  # fmt: skip
+def test_a_claim_may_turn_by_rounding_on_another_version_alone(version, by, regression):
+    made = replace(report().provenance, versions={"torch": "2.13.0"})
+    now = replace(made, versions={"torch": version})
+    new = report([one - by for one in OLD], claim="OPPOSITE", provenance=now)
+    found = moved(new, old=report(claim="OPEN", provenance=made))
+    assert [one.regression for one in found if one.what == "claim"] == [regression]
+
+
+@pytest.mark.parametrize(
     ("before", "after", "regression"),
     [
         ("PASS", "OPEN", True),
