@@ -155,14 +155,12 @@ def check(baseline: Recorded, report: Report, *, exact: bool = False) -> Baselin
     moved = compare(
         baseline, now, source={run.key: run.source for run in report.runs}, groups=groups_of(report)
     )
-    other = _why_inexact(baseline, now)
-    inexact = other if exact else ""
-    if other and baseline.versions and _is_rounding(moved):
-        still = (ABSENT, "NOT RUN")
-        moved = [
-            replace(one, regression=False) if one.what in _WORDS and one.after not in still else one
-            for one in moved
-        ]
+    inexact = _why_inexact(baseline, now)
+    turned = [one for one in moved if one.what in _WORDS and one.after not in (ABSENT, "NOT RUN")]
+    if turned and inexact and baseline.versions and _is_rounding(moved):
+        moved = [replace(one, regression=False) if one in turned else one for one in moved]
+    elif not exact:
+        inexact = ""
     if exact and not inexact:
         moved = [
             replace(one, regression=True, tolerance=0.0) if one.what == "value" else one

@@ -221,8 +221,9 @@ def test_a_claim_may_turn_by_rounding_on_another_version_alone(version, by, regr
     made = replace(report().provenance, versions={"torch": "2.13.0"})
     now = replace(made, versions={"torch": version})
     new = report([one - by for one in OLD], claim="OPPOSITE", provenance=now)
-    found = moved(new, old=report(claim="OPEN", provenance=made))
-    assert [one.regression for one in found if one.what == "claim"] == [regression]
+    found = comparison.check(baseline.recorded(report(claim="OPEN", provenance=made)), new)
+    assert [one.regression for one in found.movements if one.what == "claim"] == [regression]
+    assert found.inexact == ("" if regression else "torch was 2.13.0 and is 2.14.0")
 
 
 @pytest.mark.parametrize(
