@@ -38,11 +38,16 @@ STORE = ROOT / "results/calibration"
 
 @dataclass(frozen=True)
 class Condition:
-    """What is asked of a candidate. kind: `control`, `stand-ins` or `other`."""
+    """What is seen of a candidate, and what is asked. kind: `control`, `stand-ins` or `other`."""
 
     kind: str
-    said: str
+    seen: str
     is_met: bool
+    asked: str = ""
+
+    @property
+    def said(self) -> str:
+        return ", ".join(filter(None, (self.seen, self.asked)))
 
 
 @dataclass
@@ -129,7 +134,7 @@ def conditions(rule: Mapping[str, Any], trial: Trial) -> Iterator[Condition]:
     (controls,) = trial.run(rule["controls"]).report.controls
     for control in controls.claims:
         yield Condition("control", f"{control.id}: {control.reason}", control.word == "SEEN")
-    for room in (one for one in controls.cells if one.metric == "headroom" and one.trials):
+    for room in (one for one in controls.cells if one.metric == "headroom" and one.run):
         yield _least(room, rule["least_headroom"])
     for wanted in rule["baselines"]:
         mine = trial.cell(**wanted["cell"])
@@ -142,13 +147,13 @@ def conditions(rule: Mapping[str, Any], trial: Trial) -> Iterator[Condition]:
 
 
 def _least(cell: CellResult, wanted: float) -> Condition:
-    said = f"{_words(cell)}, at least {wanted:.1f}"
-    return Condition("other", said, cell.mean is not None and cell.mean >= wanted)
+    met = cell.mean is not None and cell.mean >= wanted
+    return Condition("other", _words(cell), met, f"at least {wanted:.1f}")
 
 
 def _ahead(higher: CellResult, lower: CellResult) -> Condition:
     met = higher.mean is not None and lower.mean is not None and higher.mean > lower.mean
-    return Condition("other", f"{_words(higher)}, above {_words(lower)}", met)
+    return Condition("other", _words(higher), met, f"above {_words(lower)}")
 
 
 def choose(paper: str, jobs: int | None) -> tuple[list[Candidate], Candidate]:
@@ -173,19 +178,15 @@ def table(known: Sequence[Mapping[str, Any]], chosen: str) -> Iterator[str]:
     for one in known:
         name = f"{one['data']}, {one['size']}"
         mark = "**" if name == chosen else ""
-        controls = [found["is_met"] for found in one["conditions"] if found["kind"] == "control"]
-        others = [_seen(found["said"]) for found in one["conditions"] if found["kind"] == "other"]
+        found = [Condition(**condition) for condition in one["conditions"]]
+        controls = [condition.is_met for condition in found if condition.kind == "control"]
+        others = [condition.seen for condition in found if condition.kind == "other"]
         seen = f"{sum(controls)} of {len(controls)}" if controls else "not tried"
         met = seen, "; ".join(others)
-        missed = "; ".join(found["said"] for found in one["conditions"] if not found["is_met"])
+        missed = "; ".join(condition.said for condition in found if not condition.is_met)
         missed = missed.replace(" is needed.", "")
         cells = (f"{mark}`{one['data']}`{mark}", one["size"], f"{one['work']:,.0f}", *met, missed)
         yield f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
-
-
-def _seen(said: str) -> str:
-    """What a condition is about, without what is asked of it."""
-    return said.partition(", at least")[0].partition(", above")[0]
 
 
 def main() -> None:
