@@ -352,7 +352,7 @@ class Report:
         venue: where it was published.
         readings: the alternatives under which it was run; none means what is taken.
         choices: what the paper leaves open, with the alternatives.
-        universes: the claims under other readings, those taken first.
+        universes: the claims under each alternative, those taken first.
         series: which independent series of trials it shows.
         edited: files that were edited since its trials were made; only a report that was asked to
             show stale trials has any.

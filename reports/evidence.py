@@ -1,4 +1,4 @@
-"""What an answer stands on, in one line: differences, ratio to the print, trials."""
+"""What an answer stands on, in one line: differences, ratio to the published difference, trials."""
 
 from ..benchmark.judging.table_answer import bare_label
 from ..benchmark.results import ClaimResult, TableResult

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from fedrepro.benchmark.judging.evidence import CellTrials, Evidence
+from fedrepro.benchmark.judging.first_lines import clause
 from fedrepro.benchmark.judging.judge import judge_evidence
 from fedrepro.benchmark.judging.scoreboard import Scoreboard
 from fedrepro.benchmark.planning.plan import Plan, make_plan
@@ -56,8 +57,8 @@ def trials_of(
 
 def headlines(report: Report) -> Iterator[str]:
     """What the trials say of each headline claim, and what was run, a line each."""
-    for clause in report.first.sentence.partition(": ")[2].rstrip(".").split("; "):
-        yield f"- {clause[0].upper()}{clause[1:]}."
+    for said in (clause(one) for table in report.tables for one in table.claims if one.headline):
+        yield f"- {said[0].upper()}{said[1:]}."
     yield f"- Run: {report.first.run_on}."
 
 

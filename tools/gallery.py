@@ -42,7 +42,7 @@ def shown(report: Report) -> Report:
 
 
 def make(out: Path) -> None:
-    """Writes the gallery to `out`, beside what nox put there, and removes all but HTML.
+    """Writes the gallery to `out`, next to what nox put there, and removes all but HTML.
 
     Raises `FedreproError` for a folder that cannot be written.
     """

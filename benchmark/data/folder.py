@@ -84,7 +84,7 @@ def read_folder(
 
 
 def files_beside(where: Path) -> list[str]:
-    """The files of a folder whose images lie in folders below; `DataError` for an image."""
+    """The files of a folder with its images in folders below; `DataError` for an image."""
     images, others = _images_in(str(where), nested=True)
     if images:
         raise DataError(f"{images[0][0]} lies beside the folders of images; move it into one")

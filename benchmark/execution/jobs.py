@@ -20,7 +20,7 @@ TrialName = tuple[str, int]
 
 
 class Listener(Protocol):
-    """What is told of trials: `execution.display` shows it."""
+    """What hears of trials: `execution.display` shows it."""
 
     def say(self, sentence: str) -> None: ...
 

@@ -59,6 +59,11 @@ def sentence(name: str, claims: Sequence[ClaimResult], has_others: bool = False)
     return f"{name}: {'; '.join(_joined(word, clauses) for word, clauses in by_word.items())}."
 
 
+def clause(claim: ClaimResult) -> str:
+    """What the sentence would say of a headline claim if it were the only one."""
+    return _joined(claim.word, [_clause(claim)])
+
+
 def _joined(word: str, clauses: Sequence[str]) -> str:
     """Clauses of one word as one part of the sentence."""
     said = _SAID[word][0]

@@ -410,11 +410,14 @@ class Table(InFile):
 class Profile(InFile):
     """How much is run: trials, overrides over every experiment, and replacements of data sets.
 
-    looks: with how many trials claims may be looked at, rising; none means once, with `trials`.
-    series: which independent series its trials are. like: the profile whose overrides, data sets
-    and omissions it has. omit: cells that it does not run. on: per data-set name of `--on`, the
-    overrides that put the profile on that set. data: the one of these that it runs on unless
-    another is named. misses: which condition of the choice of its data is not met.
+    Attributes:
+        looks: Numbers of trials of its interim analyses, rising. None means one, with `trials`.
+        series: Which independent series its trials are.
+        like: The profile from which it has overrides, data sets and omissions.
+        omit: Cells that it does not run.
+        on: Per data-set name of `--on`, the overrides that put the profile on that set.
+        data: The one of these that it runs on unless another is named.
+        misses: Which condition of the choice of its data is not met.
     """
 
     trials: TrialCount
