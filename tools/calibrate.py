@@ -5,6 +5,7 @@
 `tools/calibration/PAPER.toml` lists candidates and conditions. They are tried from the cheapest on,
 on seeds that no report uses, until one meets every condition. Without one, that which misses the
 fewest is taken; of several the cheapest, and then the one with fewer controls among what it misses.
+Where controls and headroom alone miss more than another candidate does, no baseline is trained.
 Where one data set would stand for several of the paper's, a candidate is not eligible, and is
 tried after the others, for comparison. Only controls and baselines are trained, never a method that
 the paper proposes. What was seen is written to `tools/calibration/PAPER.json` and to
@@ -16,8 +17,9 @@ import itertools
 import json
 import math
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +27,9 @@ import fedrepro
 from fedrepro.benchmark.planning.estimate import work_of
 from fedrepro.benchmark.planning.headroom import data_of
 from fedrepro.benchmark.planning.plan import Plan
-from fedrepro.benchmark.results import CellResult
+from fedrepro.benchmark.results import CellResult, Report, TableResult
 from fedrepro.benchmark.spec.load import load_paper
-from fedrepro.benchmark.spec.model import Override, Paper
+from fedrepro.benchmark.spec.model import Cell, Override, Paper, Table
 from tools.found import filled
 
 ROOT = Path(__file__).parent.parent
@@ -72,8 +74,13 @@ class Candidate:
     @property
     def rank(self) -> tuple[bool, int, float, int]:
         """The lower, the nearer to what is asked: the last is how many controls are not seen."""
-        missed = [one.kind for one in self.conditions if not one.is_met]
-        return not self.is_eligible, len(missed), self.work, missed.count("control")
+        unseen = sum(not one.is_met for one in self.conditions if one.kind == "control")
+        return not self.is_eligible, self.missed, self.work, unseen
+
+    @property
+    def missed(self) -> int:
+        """How many conditions are missed."""
+        return sum(not one.is_met for one in self.conditions)
 
 
 def candidates(id: str, rule: Mapping[str, Any]) -> list[Candidate]:
@@ -102,23 +109,53 @@ def _shared(plan: Plan) -> Iterator[Condition]:
 
 
 class Trial:
-    """The cells of a candidate, trained where they are missing."""
+    """The controls and the named cells of a candidate, trained where they are missing."""
 
     def __init__(self, rule: Mapping[str, Any], one: Candidate, jobs: int | None):
-        self._one = one
-        self._how = {"on": one.data, "store": STORE, "jobs": jobs, "progress": False}
-        self._how |= {"trials": rule["trials"], "series": rule["series"]}
+        self._one, self._rule = one, rule
+        self._how: dict[str, Any] = {"on": one.data, "store": STORE, "jobs": jobs}
+        self._how |= {"trials": rule["trials"], "series": rule["series"], "progress": False}
 
-    def run(self, table: str, row: str | None = None) -> fedrepro.Results:
-        """A table, or some of its rows."""
-        return fedrepro.run(self._one.paper, "reduced", tables=[table], rows=row, **self._how)
+    @cached_property
+    def controls(self) -> TableResult:
+        """The table of controls."""
+        (found,) = self._run([self._rule["controls"]]).controls
+        return found
+
+    @cached_property
+    def _cells(self) -> dict[tuple[str, str, str], CellResult]:
+        """The cells that conditions name, in one run, and the controls'."""
+        named = [
+            cell
+            for one in self._rule["baselines"]
+            for cell in (one["cell"], *one.get("above", ()), *one.get("below", ()))
+        ]
+        wanted = {(cell["table"], cell["row"], cell["column"]) for cell in named}
+        report = self._run(sorted({table for table, _, _ in wanted}), wanted)
+        return {
+            _place(table.id, cell): cell
+            for table in (*report.tables, self.controls)
+            for cell in table.cells
+        }
+
+    def _run(self, tables: Sequence[str], only: Container[tuple[str, str, str]] = ()) -> Report:
+        """Some tables, of which all but controls have a few cells alone and no claims."""
+        narrow = (one if one.is_control else _narrow(one, only) for one in self._one.paper.tables)
+        paper = replace(self._one.paper, tables=tuple(narrow))
+        return fedrepro.run(paper, "reduced", tables=tables, **self._how).report
 
     def cell(self, table: str, row: str, column: str) -> CellResult:
         """A cell of a table, of the controls too."""
-        report = self.run(table, row).report
-        (found,) = (one for one in (*report.tables, *report.controls) if one.id == table)
-        place = row, column
-        return next(c for c in found.cells if ("|".join(c.row), "|".join(c.column)) == place)
+        return self._cells[table, row, column]
+
+
+def _place(table: str, cell: Cell | CellResult) -> tuple[str, str, str]:
+    return table, "|".join(cell.row), "|".join(cell.column)
+
+
+def _narrow(table: Table, only: Container[tuple[str, str, str]]) -> Table:
+    cells = tuple(one for one in table.cells if _place(table.id, one) in only)
+    return replace(table, cells=cells, claims=(), relations=())
 
 
 def _words(cell: CellResult) -> str:
@@ -129,13 +166,17 @@ def _words(cell: CellResult) -> str:
     return f"{name} {cell.mean:.1f} [{low:.1f}, {high:.1f}]"
 
 
-def conditions(rule: Mapping[str, Any], trial: Trial) -> Iterator[Condition]:
-    """What is seen of a candidate when it is trained."""
-    (controls,) = trial.run(rule["controls"]).report.controls
-    for control in controls.claims:
+def conditions(
+    rule: Mapping[str, Any], trial: Trial, one: Candidate, fewest: float
+) -> Iterator[Condition]:
+    """What is seen of a candidate; no baseline is trained if it has missed more than fewest."""
+    for control in trial.controls.claims:
         yield Condition("control", f"{control.id}: {control.reason}", control.word == "SEEN")
-    for room in (one for one in controls.cells if one.metric == "headroom" and one.run):
+    for room in (one for one in trial.controls.cells if one.metric == "headroom" and one.run):
         yield _least(room, rule["least_headroom"])
+    if one.missed > fewest:
+        yield Condition("other", "baselines not trained, since it misses more than another", False)
+        return
     for wanted in rule["baselines"]:
         mine = trial.cell(**wanted["cell"])
         if "least" in wanted:
@@ -162,7 +203,8 @@ def choose(paper: str, jobs: int | None) -> tuple[list[Candidate], Candidate]:
     known, tried = candidates(paper, rule), list[Candidate]()
     for one in known:
         print(f"{one.name}: {one.work:,.0f} billion multiply-adds", flush=True)
-        for found in conditions(rule, Trial(rule, one, jobs)):
+        fewest = min((other.missed for other in tried), default=math.inf)
+        for found in conditions(rule, Trial(rule, one, jobs), one, fewest):
             one.conditions.append(found)
             print(f"  {'met' if found.is_met else 'missed'}: {found.said}", flush=True)
         tried.append(one)
