@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from fedrepro._results import Results
     from fedrepro.benchmark.judging.evidence import Trials
 
-STORE = Path("results/store")
-
 
 def papers() -> "pd.DataFrame":
     """One's own papers and those that come along: a row for each, indexed by its id.
@@ -76,6 +74,7 @@ def plan(
 
     Raises `SpecError` for a name or a setting that does not exist.
     """
+    folder = data_dir or os.environ.get("FEDREPRO_DATA") or configured().get("data-dir")
     return make_plan(
         under(_paper(paper), readings),
         profile or configured().get("profile", "reduced"),
@@ -85,7 +84,7 @@ def plan(
         trials=trials,
         series=series,
         sets=sets or {},
-        data_dir=_data_folder(data_dir),
+        data_dir=Path(folder) if folder else None,
         download=download,
     )
 
@@ -207,8 +206,7 @@ def report(what: "Results | str | Sequence[Results]", out: Path | str) -> Path:
     from fedrepro.reports.publish import write_report
 
     one = stored(what) if isinstance(what, str) else what
-    several = [one] if isinstance(one, Results) else one
-    write_report([each.report for each in several], out)
+    write_report([each.report for each in ([one] if isinstance(one, Results) else one)], out)
     return Path(out) / "report.html"
 
 
@@ -222,13 +220,8 @@ def _paper(paper: str | Paper) -> Paper:
     return load_paper(paper, searched()) if isinstance(paper, str) else paper
 
 
-def _data_folder(given: Path | str | None) -> Path | None:
-    named = given or os.environ.get("FEDREPRO_DATA") or configured().get("data-dir")
-    return Path(named) if named else None
-
-
 def _store(folder: Path | str | None) -> Store:
-    return Store(Path(folder or configured().get("store", STORE)))
+    return Store(Path(folder or configured().get("store", "results/store")))
 
 
 def _judged(chosen: Plan, trials: "Trials", call: str, wall_s: float = 0.0) -> "Results":

@@ -4,15 +4,13 @@ import html
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fedrepro.benchmark.results import Report
 from fedrepro.reports import rows
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_CLAIMS_SHOWN = 20
 
 
 @dataclass(frozen=True, repr=False)
@@ -27,30 +25,22 @@ class Results:
     @cached_property
     def cells(self) -> "pd.DataFrame":
         """A row for each printed number, with ours and the verdict."""
-        import pandas as pd
-
-        return pd.DataFrame(rows.cells(self.report))
+        return _frame(rows.cells(self.report))
 
     @cached_property
     def trials(self) -> "pd.DataFrame":
         """A row for each cell and seed that has a value."""
-        import pandas as pd
-
-        return pd.DataFrame(rows.trials(self.report), columns=rows.OF_TRIALS)
+        return _frame(rows.trials(self.report), rows.OF_TRIALS)
 
     @cached_property
     def claims(self) -> "pd.DataFrame":
         """A row for each claim of the text; differences are signed as it is stated."""
-        import pandas as pd
-
-        return pd.DataFrame(rows.claims(self.report))
+        return _frame(rows.claims(self.report))
 
     @cached_property
     def controls(self) -> "pd.DataFrame":
         """A row for each positive control, with the columns of `claims`."""
-        import pandas as pd
-
-        return pd.DataFrame(rows.claims(self.report, of_controls=True))
+        return _frame(rows.claims(self.report, of_controls=True))
 
     @cached_property
     def picture(self) -> "pd.DataFrame":
@@ -76,10 +66,7 @@ class Results:
         return self.report.first.sentence
 
     def write(self, out: Path | str) -> Path:
-        """Writes the report in every format to a folder, and gives the path of its HTML.
-
-        Raises `FedreproError` if the folder cannot be written.
-        """
+        """Writes the report as `fedrepro.report` does, and gives the path of its HTML."""
         from fedrepro.reports.publish import write_report
 
         write_report([self.report], out)
@@ -92,5 +79,11 @@ class Results:
     def _repr_html_(self) -> str:
         """What a notebook shows: the answer, and the claims in words."""
         shown = self.claims[["table", "says", "word"]] if len(self.claims) else self.claims
-        table = shown.to_html(index=False, max_rows=_CLAIMS_SHOWN, escape=True)
+        table = shown.to_html(index=False, max_rows=20, escape=True)
         return f"<p>{html.escape(repr(self))}</p>{table}"
+
+
+def _frame(found: Any, columns: Any = None) -> "pd.DataFrame":
+    import pandas as pd  # here, because importing fedrepro takes no seconds
+
+    return pd.DataFrame(found, columns=columns)

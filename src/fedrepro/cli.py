@@ -12,7 +12,7 @@ import pkgutil
 import signal
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from types import FrameType
 from typing import Any
@@ -25,10 +25,7 @@ from fedrepro.commands import _options
 from fedrepro.commands._terminal import Output, complain, discard_output, open_standard_streams
 
 _NEW_OBJECTS = 50_000
-"""After so many new objects Python looks for dead ones in circles; by default after 700, which took
-a third of the time in which specs, plain trees without circles, are read and checked."""
-
-
+"""After so many Python looks for dead circles; after 700 that took a third of `check`'s time."""
 _GROUPS = {
     "run a paper": ("run", "plan", "report", "multiverse"),
     "judge your results": ("judge", "template"),
@@ -59,8 +56,7 @@ class _Parser(argparse.ArgumentParser):
 def build_parser(first: str = "") -> argparse.ArgumentParser:
     """The parser with every subcommand that has a file in `fedrepro.commands`.
 
-    first: the first word given. If a file has its name, no other one is imported: a command starts
-    in the time that its own imports take.
+    first: the first word given. If a file has its name, no other one is imported.
     """
     parser = _Parser(
         prog="fedrepro",
@@ -74,11 +70,12 @@ def build_parser(first: str = "") -> argparse.ArgumentParser:
     named = {name.replace("_", "-"): name for name in names if not name.startswith("_")}
     for shown, name in {first: named[first]}.items() if first in named else named.items():
         module = importlib.import_module(f"{commands.__name__}.{name}")
+        told = str(module.__doc__)[:1].lower() + str(module.__doc__)[1:].removesuffix(".")
         verb = verbs.add_parser(
             shown,
             aliases=getattr(module, "ALIASES", ()),
-            help=module.HELP,
-            description=module.HELP,
+            help=told,
+            description=told,
             epilog=f"Example: {module.EXAMPLE}",
         )
         for add in module.ARGUMENTS:
@@ -87,19 +84,14 @@ def build_parser(first: str = "") -> argparse.ArgumentParser:
             for name in defaults.keys() & action.option_strings:
                 action.default = str(defaults[name])  # read by the option's own type
         verb.set_defaults(execute=module.execute, verb=verb, whole_parser=build_parser)
-    helps = {name: verb.description for name, verb in verbs.choices.items()}
-    parser.overview = _overview(parser, helps)
-    return parser
-
-
-def _overview(parser: argparse.ArgumentParser, helps: Mapping[str, str | None]) -> str:
-    """The commands by what a user wants, a line each, and those to begin with marked."""
     begin = "Begin with those marked *. `fedrepro COMMAND --help` has options and an example."
     lines = [parser.format_usage(), str(parser.description), begin, ""]
-    for title, names in _GROUPS.items():
+    helps = {name: verb.description for name, verb in verbs.choices.items()}
+    for title, group in _GROUPS.items():
         lines.append(f"{title}:")
-        lines += [f" {' *'[n in _FIRST]} {n:<12}{helps[n]}" for n in names if n in helps]
-    return "\n".join([*lines, "", _EXIT_CODES, ""])
+        lines += [f" {' *'[n in _FIRST]} {n:<12}{helps[n]}" for n in group if n in helps]
+    parser.overview = "\n".join([*lines, "", _EXIT_CODES, ""])
+    return parser
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
@@ -118,8 +110,7 @@ def script() -> int:
     for number in _ENDING:
         signal.signal(number, _end)
     code = main()
-    # At its end Python looks through all that is left, which took a fifth of `show` and `check`.
-    gc.freeze()
+    gc.freeze()  # at its end Python looks through all that is left, for a fifth of `check`'s time
     return code
 
 

@@ -1,1 +1,1 @@
-"""One subcommand of the command line a file: `HELP`, `EXAMPLE`, `ARGUMENTS` and `execute`."""
+"""One subcommand a file: its docstring is the help; `EXAMPLE`, `ARGUMENTS` and `execute`."""

@@ -22,10 +22,9 @@ from fedrepro.reports import overview
 from fedrepro.reports.layout import plural
 
 _REASONS = 5
-_SENTENCE = 300
-"""Letters of a reason; one of many edited files would fill a screen."""
-REPORTS = Path("results/reports")
-"""Where reports go by themselves."""
+_LETTERS = 300
+"""Of a reason; one of many edited files would fill a screen."""
+_REPORTS = Path("results/reports")
 
 
 def store_at(folder: Path) -> Store:
@@ -97,7 +96,7 @@ def show(reports: Sequence[Report], folder: Path) -> int:
 
     failed, boards = publish.write(reports, folder), list(map(Scoreboard, reports))
     for board in boards:
-        _print_scoreboard(board)
+        _print(board)
     print(f"report: {folder / 'report.html'}")
     for sentence in failed:
         complain(sentence)
@@ -108,8 +107,7 @@ def default_folder(plan: Plan, given: argparse.Namespace) -> Path:
     """`results/reports/<paper>-<profile>[-on-<set>]`, another one for what is not the whole of it.
 
     A selection, a reading or a changed setting must not replace the report of the whole profile.
-
-    Raises `FedreproError` for a name that would lead out of `results/reports`.
+    Raises as `folder_of`.
     """
     parts = [plan.paper.id, plan.profile.name]
     parts += ["on", file_name(plan.on)] if plan.on else []
@@ -120,32 +118,28 @@ def default_folder(plan: Plan, given: argparse.Namespace) -> Path:
     parts += [str(changes.pop(PRECISION))] if PRECISION in changes else []
     parts += ["series", str(plan.profile.series)] if plan.has_other_series else []
     parts += ["changed"] if changes or plan.has_other_trials else []
-    return REPORTS / path_segment("-".join(parts))
+    return folder_of(*parts)
 
 
-def folder_of_all(profile: str) -> Path:
-    """Where one report on several papers goes; raises as `default_folder`."""
-    return REPORTS / path_segment(f"all-{profile}")
+def folder_of(*parts: str) -> Path:
+    """The folder of a report that is called so; `FedreproError` for a name that leads elsewhere."""
+    return _REPORTS / path_segment("-".join(parts))
 
 
-def _print_scoreboard(board: Scoreboard) -> None:
+def _print(board: Scoreboard) -> None:
     """The first lines, why cells were not run, and which trials failed."""
     sentence, *others = board.report.first.lines
     print(folded(sentence, 2))
     for said in others:
         print(folded(f"  {said}", 4))
-    print(folded("  cells: " + _counted(board.verdicts), 4))
+    words = ", ".join(f"{n} {paint(word)}" for word, n in sorted(board.verdicts.items()))
+    print(folded(f"  cells: {words}", 4))
     reasons = [f", {plural(n, 'cell')}: {why}" for why, n in board.reasons.items()]
     failed = [f", {one}" for one in board.failed]
     for word, told in (("NOT RUN", reasons), ("FAILED", failed)):
         for one in told[:_REASONS]:
-            print(folded(f"  {paint(word)}{shorten(one, _SENTENCE)}", 4))
+            print(folded(f"  {paint(word)}{shorten(one, _LETTERS)}", 4))
         if len(told) > _REASONS:
             print(f"  {paint(word)}, {len(told) - _REASONS} more: see the report")
-    caution = overview.caution([board])
-    if caution:
+    if caution := overview.caution([board]):
         print(folded(f"  {caution}", 4))
-
-
-def _counted(words: Mapping[str, int]) -> str:
-    return ", ".join(f"{n} {paint(word)}" for word, n in sorted(words.items()))

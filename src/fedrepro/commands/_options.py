@@ -12,7 +12,7 @@ import re
 import sys
 import tomllib
 import typing
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +50,16 @@ def flag(name: str, help: str) -> Argument:
     return option(name, action="store_true", help=help)
 
 
+def folder(name: str, help: str, **settings: Any) -> Argument:
+    """An option or argument that names a folder; the empty text is refused."""
+    return option(name, type=_folder, metavar="DIR", help=help, **settings)
+
+
+def file(name: str, help: str, **settings: Any) -> Argument:
+    """An option that names a file."""
+    return option(name, type=Path, metavar="FILE", help=help, **settings)
+
+
 def one_of(*arguments: Argument) -> Argument:
     """Options of which one may be given."""
 
@@ -61,9 +71,8 @@ def one_of(*arguments: Argument) -> Argument:
     return add
 
 
-def folder(text: str) -> Path:
-    """The path of a folder; the empty text, which would be the working folder, is refused."""
-    if not text:
+def _folder(text: str) -> Path:
+    if not text:  # which would be the working folder
         raise argparse.ArgumentTypeError("a folder is needed, not an empty text")
     return Path(text)
 
@@ -101,12 +110,12 @@ def comma_separated(text: str) -> list[str]:
 def tables(default: str = "all") -> Argument:
     """Which tables; `default` says which are taken where none is named."""
     told = f"tables and figures, comma-separated (3,A.13,figure-4); default: {default}"
-    return option("--tables", metavar="TABLES", type=comma_separated, help=told)
+    return option("--tables", type=comma_separated, help=told)
 
 
 def out(default: str = "default: results/reports/PAPER-PROFILE") -> Argument:
     """Where the report goes; `default` says where by itself."""
-    return option("--out", type=folder, metavar="DIR", help=f"where the report goes ({default})")
+    return folder("--out", f"where the report goes ({default})")
 
 
 def trials(help: str) -> Argument:
@@ -114,29 +123,25 @@ def trials(help: str) -> Argument:
     return option("--trials", type=whole_number(1, limits.TRIALS), metavar="N", help=help)
 
 
-SPECS = option(
+def profile(help: str = "default: reduced", default: str | None = _USUAL) -> Argument:
+    """How much is run."""
+    return option("--profile", default=default, help=help)
+
+
+SPECS = folder(
     "--specs",
+    "folder of papers of your own, in addition to the bundled ones; may be given again "
+    "(default: $FEDREPRO_TABLES, else ./tables)",
     action="append",
     default=[],
-    type=folder,
-    metavar="DIR",
-    help="folder of papers of your own, in addition to the bundled ones; may be given again "
-    "(default: $FEDREPRO_TABLES, else ./tables)",
 )
 PAPER = (SPECS, option("paper", metavar="PAPER", help="paper id, for example cpcfl"))
 PAPERS = (SPECS, option("papers", nargs="*", metavar="PAPER", help="paper ids (default: all)"))
-DATA = option(
-    "--data-dir",
-    type=folder,
-    metavar="DIR",
-    help="folder of real data sets (default: $FEDREPRO_DATA)",
-)
-STORE = option(
+DATA = folder("--data-dir", "folder of real data sets (default: $FEDREPRO_DATA)")
+STORE = folder(
     "--store",
-    type=folder,
+    "folder of finished trials (default: results/store)",
     default=Path("results/store"),
-    metavar="DIR",
-    help="folder of finished trials (default: results/store)",
 )
 PLACES = (DATA, STORE)
 CELLS_OF_A_TABLE = (
@@ -148,12 +153,9 @@ CELLS_OF_A_TABLE = (
         metavar="N",
         help="trials of another series, which shares no random number with the profile's",
     ),
-    option(
-        "--profile",
-        metavar="PROFILE",
-        default=_USUAL,
-        help="how much is run: reduced (minutes; the default), paper (the published protocol), "
-        "smoke (seconds), patient (reduced, with more trials and interim analyses)",
+    profile(
+        "how much is run: reduced (minutes; the default), paper (the published protocol), "
+        "smoke (seconds), patient (reduced, with more trials and interim analyses)"
     ),
     option(
         "--on",
@@ -194,18 +196,15 @@ EXECUTION = (
         metavar="N",
         help="worker processes; 0 trains in this one (default: cores, or one for each GPU)",
     ),
-    option(
-        "--device", default="auto", metavar="DEVICE", help="cpu, cuda, cuda:1 or auto (default)"
-    ),
+    option("--device", default="auto", help="cpu, cuda, cuda:1 or auto (default)"),
     flag("--download", "fetch missing data sets into --data-dir"),
     option("-v", "--verbose", action="store_true", help="show the traceback of a failed trial"),
     option(
         "--executor",
         default="local",
-        metavar="EXECUTOR",
         help="where trials are trained: local (default) or parsl, for clusters (docs/cluster.md)",
     ),
-    option("--cluster", type=Path, metavar="FILE", help="TOML file that describes the cluster"),
+    file("--cluster", "TOML file that describes the cluster"),
     option(
         "--time-limit",
         type=seconds,
@@ -262,8 +261,13 @@ def specs(given: argparse.Namespace) -> tuple[Path, ...]:
     asked = getattr(given, "papers", None) or [getattr(given, "paper", None)]
     for id, (chosen, other) in hidden(folders).items():
         if id in asked or not any(asked):
-            print(printable(f"{id} is read from {chosen}, not from {other}"), file=sys.stderr)
+            note(f"{id} is read from {chosen}, not from {other}")
     return folders
+
+
+def note(line: str) -> None:
+    """Prints a line beside the answer, on standard error."""
+    print(printable(line), file=sys.stderr)
 
 
 def paper(given: argparse.Namespace) -> Paper:
@@ -292,8 +296,7 @@ def papers_with_profile(given: argparse.Namespace) -> Iterator[Paper]:
         if given.papers or given.profile in paper.profiles:
             yield paper
         else:
-            skipped = f"{id} has no profile '{given.profile}': left out"
-            print(printable(skipped), file=sys.stderr)
+            note(f"{id} has no profile '{given.profile}': left out")
     if problems:
         raise InvalidSpecError(problems)
 
@@ -370,26 +373,22 @@ def choose_profile(given: argparse.Namespace, ids: Sequence[str], store: "Store"
     for id in (ids or paper_ids(root)) if stored else ():
         with contextlib.suppress(SpecError):
             papers.append(load_paper(id, root))
+
+    def has_trials(profile: str, paper: Paper) -> bool:
+        try:
+            runs = plan(given, paper, profile).runs
+        except SpecError:  # the profile, or a selection, that this paper does not have
+            return False
+        # All profiles share the counts of costs.
+        return any(run.key in stored for run in runs if run.stage != "costs")
+
     for name in dict.fromkeys((_USUAL, *(name for one in papers for name in one.profiles))):
-        if any(_is_stored(given, name, one, stored) for one in papers):
+        if any(has_trials(name, one) for one in papers):
             given.profile = name
             break
     if given.profile != _USUAL:
         said = f"nothing is stored under the profile '{_USUAL}': this is '{given.profile}'"
-        print(printable(f"{said} (--profile asks for another)"), file=sys.stderr)
-
-
-def _is_stored(
-    given: argparse.Namespace, profile: str, paper: Paper, stored: Collection[str]
-) -> bool:
-    """Whether a trial of the chosen cells is stored, not a count that all profiles share."""
-    if profile not in paper.profiles:
-        return False
-    try:
-        runs = plan(given, paper, profile).runs
-    except SpecError:  # a selection that this profile does not have
-        return False
-    return any(run.key in stored for run in runs if run.stage != "costs")
+        note(f"{said} (--profile asks for another)")
 
 
 def estimator_for(given: argparse.Namespace, store: "Store") -> "TrialTimes":
@@ -400,5 +399,4 @@ def estimator_for(given: argparse.Namespace, store: "Store") -> "TrialTimes":
     from fedrepro.benchmark.training.training import device_name
 
     here = LocalExecutor(ExecutorOptions(None, given.device, given.jobs))
-    name = device_name(here.device)
-    return TrialTimes(name, store.records(), workers=here.slots)
+    return TrialTimes(device_name(here.device), store.records(), workers=here.slots)

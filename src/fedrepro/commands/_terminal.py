@@ -26,14 +26,9 @@ _OWN = re.compile("(\x1b\\[(?:0|31|32|33|36)m)")
 def paint(word: str, as_word: str | None = None) -> str:
     """`word` in its colour, or in that of `as_word`, where standard output shows colours."""
     code = _COLOURS.get(as_word or word)
-    if code is None or not coloured():
+    if code is None or not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
         return word
     return f"\x1b[{code}m{word}\x1b[0m"
-
-
-def coloured() -> bool:
-    """Whether standard output is a terminal and nobody asked for no colours."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
 def folded(line: str, indent: int = 2) -> str:
@@ -44,14 +39,9 @@ def folded(line: str, indent: int = 2) -> str:
     if not sys.stdout.isatty():
         return line
     width = max(shutil.get_terminal_size().columns, indent + 20)
-    lines = textwrap.wrap(
-        line,
-        width,
-        subsequent_indent=" " * indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return "\n".join(lines) or line
+    wrapper = textwrap.TextWrapper(width, subsequent_indent=" " * indent)
+    wrapper.break_long_words = wrapper.break_on_hyphens = False
+    return wrapper.fill(line) or line
 
 
 def print_json(plain: object) -> None:

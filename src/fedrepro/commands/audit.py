@@ -1,38 +1,38 @@
-"""`fedrepro audit`: what the printed numbers say of each other."""
+"""Check the published numbers against each other; trains nothing."""
 
 import argparse
 from collections import Counter
-from collections.abc import Sequence
 
-from fedrepro.benchmark.audit.findings import STATUSES, Finding, findings_for
-from fedrepro.benchmark.spec.model import Paper
+from fedrepro.benchmark.audit.findings import STATUSES, findings_for
 from fedrepro.commands import _options as options
 from fedrepro.commands._terminal import folded, print_json
 
-HELP = "check the published numbers against each other; trains nothing"
 EXAMPLE = "fedrepro audit cpcfl --out results/reports/audit"
 ARGUMENTS = (
     *options.PAPERS,
     options.flag("--json", "every finding as JSON"),
-    options.option(
-        "--out",
-        type=options.folder,
-        metavar="DIR",
-        help="write audit.html and audit.md to this folder",
-    ),
+    options.folder("--out", "write audit.html and audit.md to this folder"),
     options.flag("--strict", "exit with 1 if anything is inconsistent"),
 )
 
 
 def execute(given: argparse.Namespace) -> int:
-    """Prints what is not consistent, or all findings as JSON; 1 only if strict."""
+    """1 if anything is inconsistent and --strict was given, else 0."""
     audited = [(paper, findings_for(paper)) for paper in options.papers(given)]
     findings = [one for _, found in audited for one in found]
     if given.json:
         print_json([one.as_plain() for one in findings])
     else:
         for paper, found in audited:
-            _print(paper, found)
+            counts = Counter(one.status for one in found)
+            print(f"{paper.id}: " + ", ".join(f"{counts[status]} {status}" for status in STATUSES))
+            for status in ("inconsistent", "undecidable"):
+                for one in (each for each in found if each.status == status):
+                    print(f"\n  {status.upper()}  {one.id}")
+                    print(folded(f"    {one.statement}", 4))
+                    print(folded(f"    published: {one.published}", 15))
+                    print(folded(f"    computed:  {one.computed}", 15))
+            print()
     if given.out is not None:
         from fedrepro.reports.audit import FILES
         from fedrepro.reports.publish import replacing, write_text
@@ -44,16 +44,3 @@ def execute(given: argparse.Namespace) -> int:
             print(f"wrote {given.out / name}")
     wrong = any(one.status == "inconsistent" for one in findings)
     return 1 if given.strict and wrong else 0
-
-
-def _print(paper: Paper, findings: Sequence[Finding]) -> None:
-    counts = Counter(one.status for one in findings)
-    print(f"{paper.id}: " + ", ".join(f"{counts[status]} {status}" for status in STATUSES))
-    for status in ("inconsistent", "undecidable"):
-        for one in findings:
-            if one.status == status:
-                print(f"\n  {status.upper()}  {one.id}")
-                print(folded(f"    {one.statement}", 4))
-                print(folded(f"    published: {one.published}", 15))
-                print(folded(f"    computed:  {one.computed}", 15))
-    print()

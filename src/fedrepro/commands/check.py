@@ -1,4 +1,4 @@
-"""`fedrepro check`: are all specs well-formed, and which names does nothing implement yet?"""
+"""Check specs, and list names that no method implements yet."""
 
 import argparse
 from collections import Counter
@@ -9,7 +9,6 @@ from fedrepro.benchmark.spec.problems import InvalidSpecError
 from fedrepro.commands import _options as options
 from fedrepro.commands._terminal import folded, print_json
 
-HELP = "check specs, and list names that no method implements yet"
 EXAMPLE = "fedrepro check cpcfl"
 _DECLARE = "then add its name to 'vocabulary' in paper.toml"
 ARGUMENTS = (*options.PAPERS, options.flag("--json", "problems and names as JSON"))

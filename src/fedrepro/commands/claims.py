@@ -1,15 +1,13 @@
-"""`fedrepro claims`: which claims of the text do the printed numbers themselves support?"""
+"""Check the text's claims on the published numbers."""
 
 import argparse
 from collections import Counter
 
 from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.claims.printed import support
-from fedrepro.benchmark.spec.model import Paper
 from fedrepro.commands import _options as options
 from fedrepro.commands._terminal import folded, paint, print_json
 
-HELP = "check the text's claims on the published numbers"
 EXAMPLE = "fedrepro claims cpcfl --contradicted"
 ARGUMENTS = (
     *options.PAPERS,
@@ -21,7 +19,14 @@ ARGUMENTS = (
 def execute(given: argparse.Namespace) -> int:
     """Prints every claim with what the printed numbers say of it."""
     papers = options.papers(given)
-    found = [one for paper in papers for one in _claims(paper)]
+    found = []
+    for paper in papers:
+        for table in paper.printed:
+            for claim in table.claims:
+                stands, reason = support(bind(claim, table, paper))
+                place = {"paper": paper.id, "table": table.id, "id": claim.id}
+                said = {"says": claim.says, "holds": claim.holds}
+                found.append({**place, **said, "support": stands, "reason": reason})
     shown = [one for one in found if one["support"] == "contradicted" or not given.contradicted]
     if given.json:
         print_json(shown)
@@ -35,15 +40,3 @@ def execute(given: argparse.Namespace) -> int:
         summary = ", ".join(f"{n} {word}" for word, n in counts.most_common())
         print(f"{paper.id}: {summary or 'no claims'}")
     return 0
-
-
-def _claims(paper: Paper) -> list[dict[str, str]]:
-    """The claims of a paper, each with what the printed numbers say of it."""
-    found = []
-    for table in paper.printed:
-        for claim in table.claims:
-            word, reason = support(bind(claim, table, paper))
-            facts = {"id": claim.id, "says": claim.says, "holds": claim.holds}
-            place = {"paper": paper.id, "table": table.id}
-            found.append({**place, **facts, "support": word, "reason": reason})
-    return found

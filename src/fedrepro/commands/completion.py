@@ -1,4 +1,4 @@
-"""`fedrepro completion`: a script that completes commands, options, their values and paths."""
+"""Print a completion script for a shell."""
 
 import argparse
 import re
@@ -11,19 +11,13 @@ from fedrepro.benchmark.spec.folders import PAPER_FILE, paper_folders
 from fedrepro.commands import _options as options
 from fedrepro.methods import registry
 
-HELP = "print a completion script for a shell"
 EXAMPLE = 'eval "$(fedrepro completion bash)"'
 
 _PLAIN = re.compile(r"[\w.+-]+")
 """Names that no shell takes for anything else; others, of a stranger's specs, are left out."""
 _PROFILE = re.compile(r"^\[+profiles\.([\w+-]+)", re.MULTILINE)
-
-
 _SHELLS = ("bash", "zsh", "fish", "tcsh")
-ARGUMENTS = (
-    options.SPECS,
-    options.option("shell", choices=_SHELLS, help="which shell reads it"),
-)
+ARGUMENTS = (options.SPECS, options.option("shell", choices=_SHELLS, help="which shell reads it"))
 
 
 def execute(given: argparse.Namespace) -> int:
@@ -33,8 +27,8 @@ def execute(given: argparse.Namespace) -> int:
     parser = given.whole_parser()
     known = _values(paper_folders(options.specs(given)).values())
     for action in _arguments(parser):
-        if action.metavar in known:
-            action.choices = known[action.metavar]
+        if (name := action.metavar or action.dest.upper()) in known:
+            action.choices = known[name]
         elif action.metavar in ("DIR", "FILE"):
             action.complete = shtab.DIRECTORY if action.metavar == "DIR" else shtab.FILE  # type: ignore[attr-defined]
     print(shtab.complete(parser, given.shell))

@@ -1,4 +1,4 @@
-"""`fedrepro diff`: what changed between two reports, or two stores."""
+"""Compare two reports (report.json or its folder) or two stores."""
 
 import argparse
 from collections.abc import Mapping
@@ -15,29 +15,20 @@ from fedrepro.commands._judged import judged, store_at
 from fedrepro.commands._terminal import complain, paint, print_json
 from fedrepro.reports.layout import plural
 
-HELP = "compare two reports (report.json or its folder) or two stores"
 EXAMPLE = "fedrepro diff results/reports/cpcfl-reduced old/cpcfl-reduced"
-_Reports = Mapping[str, Recorded]
-
-
 _SIDE = "a report.json, its folder, or a store"
 ARGUMENTS = (
     options.SPECS,
     options.option("before", type=Path, metavar="BEFORE", help=_SIDE),
     options.option("after", type=Path, metavar="AFTER", help=_SIDE),
-    options.option(
-        "--profile", metavar="PROFILE", help="under which stores are judged (default: reduced)"
-    ),
+    options.profile("under which stores are judged (default: reduced)", default=None),
     options.option(
         "--papers",
-        metavar="PAPERS",
         type=options.comma_separated,
         default=[],
         help="papers judged in stores, comma-separated (default: all)",
     ),
-    options.option(
-        "--html", type=Path, metavar="FILE", help="also write both sides as one page, side by side"
-    ),
+    options.file("--html", "also write both sides as one page, side by side"),
     options.flag("--json", "the differences as JSON"),
 )
 
@@ -87,7 +78,7 @@ def execute(given: argparse.Namespace) -> int:
     return 3
 
 
-def _read(place: Path, given: argparse.Namespace) -> _Reports:
+def _read(place: Path, given: argparse.Namespace) -> Mapping[str, Recorded]:
     """The reports at a place by paper, profile and data set."""
     if _is_store(place):
         plans = [make_plan(one, given.profile) for one in options.papers_with_profile(given)]

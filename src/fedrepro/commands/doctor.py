@@ -1,4 +1,4 @@
-"""`fedrepro doctor`: what is installed, which data are there, and what could run."""
+"""Say what is installed, which data are there, and what could run."""
 
 import argparse
 from collections.abc import Iterator
@@ -11,21 +11,19 @@ from fedrepro.commands import _options as options
 from fedrepro.commands._judged import store_at
 from fedrepro.commands._terminal import paint, print_json
 
-HELP = "say what is installed, which data are there, and what could run"
 EXAMPLE = "fedrepro doctor --data-dir data"
-ARGUMENTS = (
-    options.SPECS,
-    options.DATA,
-    options.STORE,
-    options.flag("--json", "everything as JSON"),
-)
+ARGUMENTS = (options.SPECS, *options.PLACES, options.flag("--json", "everything as JSON"))
 
 
 def execute(given: argparse.Namespace) -> int:
     """Prints the diagnosis; 2 if data are damaged, else 0."""
+    from fedrepro.benchmark.training.checkout import commit
+    from fedrepro.benchmark.training.training import versions
+
     stored = sum(1 for _ in store_at(given.store).records())
+    installed = {"fedrepro": f"{__version__}, commit {commit() or 'unknown'}"}
     found = {
-        "installed": _installed(),
+        "installed": {**installed, **versions()},
         "devices": _devices(),
         "store": {str(given.store): f"{stored} finished trials"},
         "data": dict(_data(given)),
@@ -41,13 +39,6 @@ def execute(given: argparse.Namespace) -> int:
                 print(f"  {name:<24}{paint(word)}{':' if rest else ''}{rest}")
     damaged = any(str(fact).startswith("damaged") for fact in found["data"].values())
     return 2 if damaged else 0
-
-
-def _installed() -> dict[str, str]:
-    from fedrepro.benchmark.training.checkout import commit
-    from fedrepro.benchmark.training.training import versions
-
-    return {"fedrepro": f"{__version__}, commit {commit() or 'unknown'}", **versions()}
 
 
 def _devices() -> dict[str, str]:

@@ -1,25 +1,20 @@
-"""`fedrepro judge`: verdicts, claims and the whole report on results that were made elsewhere."""
+"""Judge results of your own against a paper; trains nothing."""
 
 import argparse
-from pathlib import Path
 
 from fedrepro.benchmark.external.exports import read_files
-from fedrepro.benchmark.store.files import path_segment
 from fedrepro.commands import _options as options
-from fedrepro.commands._judged import REPORTS, command_line, show
+from fedrepro.commands._judged import command_line, folder_of, show
 
-HELP = "judge results of your own against a paper; trains nothing"
 EXAMPLE = "fedrepro judge cpcfl --results mine.csv --protocol full --note 'three seeds, as printed'"
 ARGUMENTS = (
     *options.PAPER,
-    options.option(
+    options.file(
         "--results",
+        "CSV or JSON lines (fedrepro template prints one), or a TOML map of exports of "
+        "Flower, W&B or MLflow; may be given more than once (docs/your-results.md)",
         action="append",
         required=True,
-        type=Path,
-        metavar="FILE",
-        help="CSV or JSON lines (fedrepro template prints one), or a TOML map of exports of "
-        "Flower, W&B or MLflow; may be given more than once (docs/your-results.md)",
     ),
     options.tables("those that have results"),
     options.option(
@@ -29,9 +24,7 @@ ARGUMENTS = (
         help="what you declare: full (the published protocol: numbers and claims are judged) or "
         "scaled (default: claims alone are judged)",
     ),
-    options.option(
-        "--note", default="", metavar="TEXT", help="how the numbers were made, in your words"
-    ),
+    options.option("--note", default="", metavar="TEXT", help="how they were made, in your words"),
     options.out("default: results/reports/PAPER-external"),
 )
 
@@ -39,8 +32,8 @@ ARGUMENTS = (
 def execute(given: argparse.Namespace) -> int:
     """Reads, judges and reports."""
     paper = options.paper(given)
-    parts = [paper.id, "external", *(["tables", *given.tables] if given.tables else [])]
-    place = given.out or REPORTS / path_segment("-".join(parts))
+    tables = ["tables", *given.tables] if given.tables else []
+    place = given.out or folder_of(paper.id, "external", *tables)
     rows = read_files(given.results, paper)
     from fedrepro.benchmark.judging.external import judge_external
 

@@ -1,4 +1,4 @@
-"""`fedrepro list`: papers and their tables, or every printed value as typed data."""
+"""List papers and their tables, or export published values."""
 
 import argparse
 
@@ -7,7 +7,6 @@ from fedrepro.benchmark.spec.load import outlines
 from fedrepro.commands import _options as options
 from fedrepro.commands._terminal import folded, print_json
 
-HELP = "list papers and their tables, or export published values"
 EXAMPLE = "fedrepro list cpcfl --json"
 ALIASES = ("tables",)
 """The older name of this command."""

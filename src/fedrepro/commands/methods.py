@@ -1,4 +1,4 @@
-"""`fedrepro methods`: what can be named in a spec, with its options."""
+"""List methods, data sets and other parts, or one with its options."""
 
 import argparse
 import dataclasses
@@ -14,7 +14,6 @@ from fedrepro.commands import _options as options
 from fedrepro.commands._terminal import complain, folded, print_json
 from fedrepro.methods import registry
 
-HELP = "list methods, data sets and other parts, or one with its options"
 EXAMPLE = "fedrepro methods cpcfl"
 ARGUMENTS = (
     options.option("name", nargs="?", metavar="NAME", help="tell everything about this one"),
@@ -43,8 +42,7 @@ def execute(given: argparse.Namespace) -> int:
 
 def _known(asked: str | None) -> Iterator[dict[str, Any]]:
     """All contributions, and of `asked` those that it is as the path of a module."""
-    from fedrepro.benchmark.data import find
-    from fedrepro.benchmark.data import names as names_of_sets
+    from fedrepro.benchmark import data
 
     is_module = asked is not None and registry.is_module(asked)
     for kind in registry.GROUPS:
@@ -52,22 +50,22 @@ def _known(asked: str | None) -> Iterator[dict[str, Any]]:
         for name in (*listed, *((asked,) if is_module else ())):
             if name != asked or not is_module or names.is_of(kind, name):
                 yield _described(kind, name, registry.find(kind, name))
-    for name in names_of_sets():
-        yield _described("data set", name, type(find(name)))
+    for name in data.names():
+        yield _described("data set", name, type(data.find(name)))
 
 
 def _described(kind: str, name: str, cls: type) -> dict[str, Any]:
     about = (sys.modules[cls.__module__].__doc__ or cls.__doc__ or "").strip()
     fields = dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ()
-    defaults = {one.name: one.default for one in fields if one.init}
     return {
         "kind": kind,
         "name": name,
         "summary": about.partition("\n\n")[0].replace("\n", " "),
         "about": about,
         "options": {
-            name: None if value is dataclasses.MISSING else value
-            for name, value in defaults.items()
+            one.name: None if one.default is dataclasses.MISSING else one.default
+            for one in fields
+            if one.init
         },
         "module": cls.__module__,
     }
@@ -90,8 +88,7 @@ def _print_list(known: Sequence[dict[str, Any]]) -> None:
 
 def _print_whole(one: dict[str, Any]) -> None:
     path = one["module"].removeprefix("fedrepro.").replace(".", "/")
-    print(f"{one['kind']} {one['name']} ({path}.py)\n")
-    print(one["about"])
+    print(f"{one['kind']} {one['name']} ({path}.py)\n\n{one['about']}")
     if one["options"]:
         print("\noptions:")
         for name, default in one["options"].items():

@@ -1,4 +1,4 @@
-"""`fedrepro multiverse`: what `run` gives under each reading of what a paper leaves open."""
+"""Run and judge under every interpretation of what is left open."""
 
 import argparse
 from dataclasses import replace
@@ -7,11 +7,9 @@ from time import perf_counter
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.spec.readings import free_readings
-from fedrepro.benchmark.store.files import path_segment
 from fedrepro.commands import _options as options
-from fedrepro.commands._judged import default_folder, judged, show, store_at, trained
+from fedrepro.commands._judged import default_folder, folder_of, judged, show, store_at, trained
 
-HELP = "run and judge under every interpretation of what is left open"
 EXAMPLE = "fedrepro multiverse fedrlc --tables 2 --dry-run"
 ARGUMENTS = (
     *options.PAPER,
@@ -38,8 +36,7 @@ def execute(given: argparse.Namespace) -> int:
     clock = perf_counter()
     taken = options.plan(given, options.paper(given))
     usual = default_folder(taken, given)
-    own = path_segment("-".join((usual.name, "multiverse", *(given.others or ()))))
-    folder = given.out or usual.with_name(own)
+    folder = given.out or folder_of(usual.name, "multiverse", *(given.others or ()))
     plans, store = [taken, *_others(taken, given.others)], store_at(given.store)
     if given.dry_run:
         missing = dict.fromkeys(

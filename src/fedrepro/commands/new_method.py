@@ -1,4 +1,4 @@
-"""`fedrepro new-method`: a federated method's module and its test, to grow from FedAvg."""
+"""Make the module and the test of a federated method, in a clone."""
 
 import argparse
 import keyword
@@ -9,7 +9,6 @@ from fedrepro.benchmark.errors import FedreproError
 from fedrepro.commands import _options as options
 from fedrepro.commands.new_project import template, write_new
 
-HELP = "make the module and the test of a federated method, in a clone"
 EXAMPLE = "fedrepro new-method fedmomentum --family supervised"
 _USED = (
     "from fedrepro.methods.federated.base import Round",
@@ -28,9 +27,7 @@ ARGUMENTS = (
         help="a folder of methods/federated: supervised (default), clustered, personalized, "
         "self_supervised, split, reference",
     ),
-    options.option(
-        "--root", type=options.folder, metavar="DIR", help="the checkout (default: where you stand)"
-    ),
+    options.folder("--root", "the checkout (default: where you stand)", default=Path()),
 )
 
 
@@ -39,8 +36,7 @@ def execute(given: argparse.Namespace) -> int:
 
     Raises `FedreproError` for a name that could not be found, and outside of a checkout.
     """
-    root = given.root or Path()
-    module = given.name.replace("-", "_")
+    root, module = given.root, given.name.replace("-", "_")
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", given.name):
         raise FedreproError(f"'{given.name}': small letters, digits and single hyphens only")
     if keyword.iskeyword(module) or module == "base":

@@ -1,4 +1,4 @@
-"""`fedrepro new-project`: a working folder with a paper of one's own, its test and its workflow."""
+"""Make a folder with a made-up paper, a method and their tests."""
 
 import argparse
 import os
@@ -10,11 +10,8 @@ from fedrepro import __version__
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.commands import _options as options
 
-HELP = "make a folder with a made-up paper, a method and their tests"
 EXAMPLE = "fedrepro new-project my-paper"
-ARGUMENTS = (
-    options.option("folder", type=options.folder, metavar="DIR", help="made if it is new"),
-)
+ARGUMENTS = (options.folder("folder", "made if it is new"),)
 
 
 def execute(given: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""`fedrepro new-table`: the draft of a spec from a LaTeX, Markdown, HTML or CSV table."""
+"""Draft a table's spec from LaTeX, Markdown, HTML or CSV."""
 
 import argparse
 import sys
@@ -13,7 +13,6 @@ from fedrepro.benchmark.spec.table_import import draft, parse
 from fedrepro.commands import _options as options
 from fedrepro.commands.new_project import template, write_new
 
-HELP = "draft a table's spec from LaTeX, Markdown, HTML or CSV"
 EXAMPLE = "fedrepro new-table table7.csv --paper mypaper --table 7 --title 'Accuracy by depth'"
 ARGUMENTS = (
     options.option("source", type=Path, metavar="FILE", help="the table; - reads a pipe"),
@@ -21,16 +20,14 @@ ARGUMENTS = (
     options.option("--table", required=True, metavar="N", help="7, B.14 or figure-4"),
     options.option("--title", default="draft: title", help="in your own words"),
     options.option("--metric", default="accuracy", help="what the cells show"),
-    options.option(
+    options.folder(
         "--specs",
-        type=options.folder,
-        metavar="DIR",
-        help="folder of papers of your own, made if it is new (default: $FEDREPRO_TABLES, else "
-        "./tables)",
+        "folder of papers of your own, made if it is new "
+        "(default: $FEDREPRO_TABLES, else ./tables)",
     ),
 )
 
-PUBLISHED = """\
+_PUBLISHED = """\
 # The profile that compares numbers with the published ones. Give it once data and protocol above
 # are the paper's own, not those of this draft.
 # [profiles.paper]
@@ -48,7 +45,6 @@ def execute(given: argparse.Namespace) -> int:
             raise FedreproError(f"{option}: {text!r} is not UTF-8 text")
     root = given.specs or first_own_folder()
     folder = root / given.paper
-    paper = template("paper.toml", id=given.paper, published=PUBLISHED)
     comes_along = paper_folders().get(given.paper)
     if comes_along is not None and not folder.exists():
         raise FedreproError(
@@ -57,6 +53,7 @@ def execute(given: argparse.Namespace) -> int:
         )
     parsed = parse(_read(given.source))
     text = draft(parsed, table=given.table, title=given.title, metric=given.metric)
+    paper = template("paper.toml", id=given.paper, published=_PUBLISHED)
     new = {} if (folder / PAPER_FILE).exists() else {folder / PAPER_FILE: paper}
     write_new({**new, folder / f"{given.table}.toml": text})
     problems, _, _ = check([load_paper(given.paper, root)])

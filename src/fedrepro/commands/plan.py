@@ -1,4 +1,4 @@
-"""`fedrepro plan`: what a run would train, and how long it would take."""
+"""Say what would be trained, and how long it takes."""
 
 import argparse
 from collections import Counter
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from fedrepro.benchmark.planning.estimate import TrialTimes
     from fedrepro.benchmark.planning.summary import Summary
 
-HELP = "say what would be trained, and how long it takes"
 EXAMPLE = "fedrepro plan cpcfl --profile paper"
 ARGUMENTS = (
     *options.PAPERS,

@@ -1,4 +1,4 @@
-"""`fedrepro readings`: what a paper leaves open, and the other answers that can be run."""
+"""List what a paper leaves open, and other interpretations of it."""
 
 import argparse
 import shutil
@@ -13,17 +13,11 @@ from fedrepro.benchmark.spec.readings import choices_of, readings_of
 from fedrepro.commands import _options as options
 from fedrepro.commands._terminal import print_json
 
-HELP = "list what a paper leaves open, and other interpretations of it"
 EXAMPLE = "fedrepro readings fedrlc"
 _WIDTH = 100
 ARGUMENTS = (
     *options.PAPER,
-    options.option(
-        "--profile",
-        metavar="PROFILE",
-        default="reduced",
-        help="where runs are counted (default: reduced)",
-    ),
+    options.profile("where runs are counted (default: reduced)"),
     options.flag("--all", "also choices without another reading to select"),
     options.flag("--json", "the choices as JSON"),
 )

@@ -1,4 +1,4 @@
-"""`fedrepro regress`: the reduced profile against the recorded baseline."""
+"""Run a profile and compare it with the recorded baseline."""
 
 import argparse
 import shlex
@@ -19,18 +19,15 @@ from fedrepro.commands._judged import command_line, judged, store_at, trained
 from fedrepro.commands._terminal import complain, paint
 from fedrepro.reports import regressions
 
-HELP = "run a profile and compare it with the recorded baseline"
 EXAMPLE = "fedrepro regress cpcfl --record"
 ARGUMENTS = (
     *options.PAPERS,
-    options.option("--profile", metavar="PROFILE", default="reduced", help="default: reduced"),
+    options.profile(),
     options.option("--on", metavar="SET", help="put the profile on this data set"),
-    options.option(
+    options.folder(
         "--baselines",
-        type=options.folder,
+        "folder of baselines (default: results/baselines)",
         default=Path("results/baselines"),
-        metavar="DIR",
-        help="folder of baselines (default: results/baselines)",
     ),
     options.flag("--record", "record these results as the new baseline"),
     options.option(
@@ -45,9 +42,7 @@ ARGUMENTS = (
         "any changed number is a regression, where versions and processor are the baseline's",
     ),
     options.flag("--json", "print what moved as JSON, and the lines as errors are"),
-    options.option(
-        "--badge", type=Path, metavar="FILE", help="write a badge for shields.io (docs/ci.md)"
-    ),
+    options.file("--badge", "write a badge for shields.io (docs/ci.md)"),
     *options.PLACES,
     options.out("default: none is written"),
     *options.EXECUTION,
@@ -61,10 +56,8 @@ def execute(given: argparse.Namespace) -> int:
 
     Raises `FedreproError` for --record with what only a comparison gives, and without a baseline.
     """
-    if given.record and (given.json or given.badge):
-        raise FedreproError("--record compares nothing: leave out --json and --badge")
-    if given.record and given.exact:
-        raise FedreproError("--record compares nothing: leave out --exact")
+    if given.record and (given.json or given.badge or given.exact):
+        raise FedreproError("--record compares nothing: leave out --json, --badge and --exact")
     if given.with_failed and not given.record:
         raise FedreproError("--with-failed needs --record")
     # What the last comparison left must not outlive an error of this one.
@@ -76,7 +69,7 @@ def execute(given: argparse.Namespace) -> int:
     if not given.papers and not given.record:
         for paper in papers:
             if not _place(paper, given).exists():
-                print(f"{paper.id} has no baseline: left out", file=sys.stderr)
+                options.note(f"{paper.id} has no baseline: left out")
         papers = tuple(paper for paper in papers if _place(paper, given).exists())
     if not papers:  # a gate that measures nothing must not pass
         raise FedreproError(

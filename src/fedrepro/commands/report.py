@@ -1,13 +1,12 @@
-"""`fedrepro report`: judges and renders what is stored; trains nothing."""
+"""Judge what is stored and write the report, without training."""
 
 import argparse
 import time
 
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.commands import _options as options
-from fedrepro.commands._judged import default_folder, folder_of_all, judged, show, store_at
+from fedrepro.commands._judged import default_folder, folder_of, judged, show, store_at
 
-HELP = "judge what is stored and write the report, without training"
 EXAMPLE = "fedrepro report cpcfl mfcl --out results/reports/two-papers"
 ARGUMENTS = (
     *options.PAPERS,
@@ -33,8 +32,6 @@ def execute(given: argparse.Namespace) -> int:
     plans = [options.plan(given, paper) for paper in options.papers_with_profile(given)]
     if not plans:
         raise FedreproError(f"no paper has a profile '{given.profile}'; fedrepro list names them")
-    folder = given.out or (
-        default_folder(plans[0], given) if alone else folder_of_all(given.profile)
-    )
+    usual = default_folder(plans[0], given) if alone else folder_of("all", given.profile)
     reports = [judged(plan, store, since=clock, include_stale=given.stale) for plan in plans]
-    return show(reports, folder)
+    return show(reports, given.out or usual)

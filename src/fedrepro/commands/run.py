@@ -1,4 +1,4 @@
-"""`fedrepro run`: trains what is missing, judges every cell, writes the report."""
+"""Train what is missing, judge every cell and write the report."""
 
 import argparse
 from collections.abc import Sequence
@@ -11,7 +11,6 @@ from fedrepro.benchmark.store.store import Store
 from fedrepro.commands import _options as options
 from fedrepro.commands._judged import default_folder, judged, show, store_at, trained
 
-HELP = "train what is missing, judge every cell and write the report"
 EXAMPLE = "fedrepro run cpcfl --tables 3 --rows 'CP-CFL|*'"
 ARGUMENTS = (
     *options.PAPER,

@@ -1,11 +1,10 @@
-"""`fedrepro settings`: the settings of every method under the published protocol, with origin."""
+"""List the settings of every method of a paper, and their sources."""
 
 import argparse
 
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.commands import _options as options
 
-HELP = "list the settings of every method of a paper, and their sources"
 EXAMPLE = "fedrepro settings mfcl"
 ALIASES = ("baselines",)
 """The older name of this command."""

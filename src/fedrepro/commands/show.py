@@ -1,9 +1,8 @@
-"""`fedrepro show`: one table, printed beside what is stored."""
+"""Show a table: published and reproduced values, and verdicts."""
 
 import argparse
 import os
 import sys
-from pathlib import Path
 
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.plain import as_plain
@@ -13,7 +12,6 @@ from fedrepro.commands import _options as options
 from fedrepro.commands._judged import judged, store_at
 from fedrepro.commands._terminal import paint, print_json
 
-HELP = "show a table: published and reproduced values, and verdicts"
 EXAMPLE = "fedrepro show cpcfl 3 --rows 'CP-CFL|*'"
 _FORMATS = ("text", "csv", "latex", "markdown", "svg", "png", "pdf")
 ARGUMENTS = (
@@ -26,9 +24,7 @@ ARGUMENTS = (
         options.option("--format", choices=_FORMATS, default="text", help="default: text"),
         options.flag("--json", "the judged table as JSON"),
     ),
-    options.option(
-        "--out", type=Path, metavar="FILE", help="write it there (default: standard output)"
-    ),
+    options.file("--out", "write it there (default: standard output)"),
 )
 
 

@@ -1,11 +1,10 @@
-"""`fedrepro template`: an empty file of results, to be filled in and judged."""
+"""Print an empty CSV file for results of your own, to judge them."""
 
 import argparse
 
 from fedrepro.benchmark.external.binding import template
 from fedrepro.commands import _options as options
 
-HELP = "print an empty CSV file for results of your own, to judge them"
 EXAMPLE = "fedrepro template cpcfl --tables 11"
 ARGUMENTS = (
     *options.PAPER,
