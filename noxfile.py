@@ -72,7 +72,9 @@ def tests(session: nox.Session) -> None:
 def slow(session: nox.Session) -> None:
     """The tests that take more than a few seconds each."""
     install(session, "[test]")
-    session.run("pytest", "-m", "slow and not cluster", *session.posargs)
+    session.run(
+        "pytest", "-m", "slow and not cluster", "--hypothesis-profile=explore", *session.posargs
+    )
 
 
 @nox.session

@@ -1,4 +1,4 @@
-"""For every test: one torch thread, no verdict from a clock, nothing of the user's, counts told."""
+"""For every test: one torch thread, random numbers of its own, no clock, nothing of the user's."""
 
 import os
 from collections import Counter
@@ -10,10 +10,12 @@ import torch
 from hypothesis import HealthCheck, settings
 
 torch.set_num_threads(1)
+torch.manual_seed(0)
 settings.register_profile(
-    "untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=False
+    "explore", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=False
 )
-settings.load_profile("untimed")
+settings.register_profile("repeat", settings.get_profile("explore"), derandomize=True)
+settings.load_profile("repeat")
 
 DATA = Path(os.environ.get("FEDREPRO_DATA", "data")).absolute()
 """The user's data sets, for tests that are marked `data` alone."""
@@ -32,6 +34,12 @@ def _nothing_of_the_users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
             patch.setenv(name, str(tmp_path_factory.mktemp("home")))
         patch.chdir(tmp_path_factory.mktemp("stands-here"))
         yield
+
+
+@pytest.fixture(autouse=True)
+def _same_random_numbers() -> None:
+    """What a test draws does not hang on the tests that ran before it in the same process."""
+    torch.manual_seed(0)
 
 
 @pytest.fixture(autouse=True)
