@@ -80,7 +80,7 @@ def recompute(cell: Cell) -> Analytic:
     `UnknownNameError` if nothing implements a name in it.
     """
     if cell.formula is None:
-        raise SpecError(f"{cell.paper}, table {cell.table}, {cell.label}: no formula is given")
+        raise refused(cell, "no formula is given")
     if cell.formula not in _MODULES:
         raise UnknownNameError("formula", cell.formula, sorted(_MODULES))
     module = importlib.import_module(f"{_PACKAGE}.{_MODULES[cell.formula]}")
@@ -92,10 +92,13 @@ def setting(cell: Cell, path: str) -> Any:
     """A setting of the cell's experiment; raises `SpecError` if it is not given."""
     value = settings.get(cell.experiment, path)
     if value is None:
-        raise SpecError(
-            f"{cell.paper}, table {cell.table}, {cell.label}: formula '{cell.formula}' needs {path}"
-        )
+        raise refused(cell, f"formula '{cell.formula}' needs {path}")
     return value
+
+
+def refused(cell: Cell, said: str) -> SpecError:
+    """The error that says why a cell cannot be recomputed."""
+    return SpecError(f"{cell.paper}, table {cell.table}, {cell.label}: {said}")
 
 
 def encoder_of(cell: Cell) -> Encoder:
@@ -138,9 +141,8 @@ def judge_analytic(cell: Cell, counted: float | None = None) -> Verdict:
     if found.value is not None and cell.printed.value is not None:
         return _with_count(_judge_number(cell, found), cell, counted)
     if found.text is None:
-        return Verdict(
-            "ERROR", f"the formula gives a number, the published value is '{cell.printed.text}'"
-        )
+        reason = f"the formula gives a number, the published value is '{cell.printed.text}'"
+        return Verdict("ERROR", reason)
     if same_product(found.text, cell.printed.text):
         return Verdict("EXACT", f"recomputed as {found.text}", working=found.working)
     reason = f"recomputed as {found.text}, printed {cell.printed.text}"
@@ -182,8 +184,8 @@ def _judge_number(cell: Cell, found: Analytic) -> Verdict:
             f"{_shown(reading.value)}, which prints as {cell.printed.text}; as first stated it is "
             f"{shown}, which prints as {rounded}"
         )
-        difference = float(reading.value - cell.printed.value)
-        return Verdict("EXACT", reason, difference, working=working)
+        off = float(reading.value - cell.printed.value)
+        return Verdict("EXACT", reason, off, working=working)
     reason = f"recomputed as {shown}, which prints as {rounded}, not {cell.printed.text}"
     if len(found.readings) > 1:
         reason += f"; none of {count} fits"
@@ -217,14 +219,10 @@ def _like(value: Decimal, printed: Decimal | None) -> str:
     return f"{value.scaleb(-power):,.2f}e{power}"
 
 
-_WIDE = Context(prec=200)
-"""A count of dozens of digits beside a print of dozens of decimals."""
-
-
 def _rounded(value: Decimal, printed: Decimal) -> str:
     """As the paper would print it: with as many digits where it prints powers of ten."""
     if int(printed.as_tuple().exponent) <= 0:
-        return str(value.quantize(printed, context=_WIDE))
+        return str(value.quantize(printed, context=Context(prec=200)))
     power = value.adjusted() + 1 - len(printed.as_tuple().digits)
     return f"{value.scaleb(-power):.0f}e{power}"
 

@@ -21,9 +21,8 @@ from ...methods.nn.mfcl_modules import (
     client_autoencoder,
     mirrored,
 )
-from ..errors import SpecError
 from ..spec.model import Cell
-from . import Analytic, Candidate, encoder_of, from_candidates, setting
+from . import Analytic, Candidate, encoder_of, from_candidates, refused, setting
 from .networks import Measured, first_layers, measure, measure_layers
 
 _NETWORKS = {"mfcl": 0, "fedema": 2, "fedsimclr": 1}
@@ -181,19 +180,16 @@ def client_memory(cell: Cell) -> Analytic:
     one, found = Client(cell), []
     views, each = _VIEWS * setting(cell, "training.batch_size"), setting(cell, "costs.value_bytes")
     for trained in one.trained():
-        module = trained.name
-        read = [(f"{module} with decoder", trained.whole, trained.source)]
+        read = [(f"{trained.name} with decoder", trained.whole, trained.source)]
         if trained.alone is None:
             read = [("the whole network", trained.whole, trained.source)]
         else:
             source = f"{trained.source}; {_ALONE}"
-            read.append((f"{module} without decoder", trained.alone, source))
+            read.append((f"{trained.name} without decoder", trained.alone, source))
         for name, of, source in read:
-            values = (2 * of.weights + of.convolved) * views
-            counted = f"(2 x {of.weights:,} + {of.convolved:,}) x {views}"
-            how = f"{one.times()}{counted} x {each} bytes"
-            value = max(one.networks, 1) * values * each
-            found.append(Candidate(name, value, how, f"{source}; Eq. 6"))
+            value = max(one.networks, 1) * (2 * of.weights + of.convolved) * views * each
+            counted = f"(2 x {of.weights:,} + {of.convolved:,}) x {views} x {each} bytes"
+            found.append(Candidate(name, value, one.times() + counted, f"{source}; Eq. 6"))
     return from_candidates(cell, found, searched=0 if one.networks else _SEARCHED)
 
 
@@ -236,9 +232,7 @@ def module_layer(cell: Cell) -> Analytic:
     rows = list(_rows(network, _NORMALISATIONS.get(norm, norm)))
     label = cell.row[-1]
     if not label.isdecimal() or not 1 <= int(label) <= len(rows):
-        raise SpecError(
-            f"{cell.paper}, table {cell.table}, {cell.label}: the module has rows 1 to {len(rows)}"
-        )
+        raise refused(cell, f"the module has rows 1 to {len(rows)}")
     text, upto = rows[int(label) - 1]
     measured, after = measure_layers(network.layers[:upto], side)
     alone, whole = (measure_layers(one, side)[0] for one in (network.module, network.layers))

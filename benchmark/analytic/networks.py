@@ -1,12 +1,13 @@
 """Weights, multiply-adds and feature maps of networks, from shapes; `SpecError` if one lacks."""
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import torch
-from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import FlopCounterMode, flop_registry
 
 from ...methods.costs.model_costs import NetworkCost, network_cost, shapes_of
 from ...methods.encoders.base import Encoder
@@ -20,9 +21,7 @@ from . import Analytic, encoder_of, in_unit, setting
 def parameters(cell: Cell) -> Analytic:
     """Trained parameters of the encoder, no running statistics (CP-CFL, Section 4.5: 2.4 M)."""
     cost, described = _encoder_cost(cell)
-    value = in_unit(cost.parameters, cell.unit)
-    counted = f"trained parameters: {cost.parameters:,} = {value} {cell.unit or ''}".strip()
-    return Analytic(value, working=(described, counted), ours=encoder_of(cell).inferred or None)
+    return _counted(cell, cost.parameters, described, f"trained parameters: {cost.parameters:,}")
 
 
 def flops(cell: Cell) -> Analytic:
@@ -36,14 +35,16 @@ def flops(cell: Cell) -> Analytic:
     """
     cost, described = _encoder_cost(cell)
     kinds = " + ".join(f"{count:,} ({kind})" for kind, count in cost.multiply_adds_by_kind.items())
-    value = in_unit(cost.flops, cell.unit)
-    working = (
-        described,
-        f"multiply-adds: {kinds} = {cost.multiply_adds:,}",
-        f"flops: 2 x {cost.multiply_adds:,} = {cost.flops:,} = "
-        + f"{value} {cell.unit or ''}".strip(),
-    )
-    return Analytic(value, working=working, ours=encoder_of(cell).inferred or None)
+    adds = f"multiply-adds: {kinds} = {cost.multiply_adds:,}"
+    counted = f"flops: 2 x {cost.multiply_adds:,} = {cost.flops:,}"
+    return _counted(cell, cost.flops, described, adds, counted)
+
+
+def _counted(cell: Cell, count: int, *working: str) -> Analytic:
+    value = in_unit(count, cell.unit)
+    in_unit_of_cell = f"{working[-1]} = {value} {cell.unit or ''}".strip()
+    ours = encoder_of(cell).inferred or None
+    return Analytic(value, working=(*working[:-1], in_unit_of_cell), ours=ours)
 
 
 def _encoder_cost(cell: Cell) -> tuple[NetworkCost, str]:
@@ -71,25 +72,15 @@ class Measured:
 def measure(encoder: Encoder, channels: int, side: int) -> Measured:
     """An encoder for square images; no weight is drawn and nothing is computed."""
     network, cost = encoder.build(channels, side), _cost(encoder, channels, side)
-    with _Convolved() as counter, torch.no_grad():
+    outputs = dict.fromkeys(flop_registry, _values_out)
+    with FlopCounterMode(display=False, custom_mapping=outputs) as counter, torch.no_grad():
         network(shapes_of(network), torch.zeros(1, 1, channels, side, side, device="meta"))
-    return Measured(cost.parameters, cost.multiply_adds, counter.values)
+    return Measured(cost.parameters, cost.multiply_adds, counter.get_total_flops())
 
 
-class _Convolved(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Counts the values that convolutions and dense layers put out."""
-
-    def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.values = 0
-
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
-        out = func(*args, **(kwargs or {}))
-        if isinstance(out, Tensor) and any(kind in str(func) for kind in ("convolution", "mm")):
-            self.values += out.numel()
-        return out
+def _values_out(*_: Any, out_shape: tuple[int, ...], **__: Any) -> int:
+    """What a counter of flops counts of an operator: the values that it puts out."""
+    return math.prod(out_shape)
 
 
 @cache
@@ -113,22 +104,20 @@ def first_layers(
     """An encoder's first `count` convolutions, none of shortcuts, and the poolings among them."""
     found: list[Convolution | Pooling] = []
     for layer in _plain(encoder.build(channels, side)):
+        window = layer.kernel, layer.stride, layer.padding
         if isinstance(layer, MaxPool2d):
-            found.append(Pooling(layer.kernel, layer.stride, layer.padding))
+            found.append(Pooling(*window))
         elif count == 0:
             break
         else:
             count -= 1
-            found.append(
-                Convolution(layer.inputs, layer.outputs, layer.kernel, layer.stride, layer.padding)
-            )
+            found.append(Convolution(layer.inputs, layer.outputs, *window))
     return tuple(found)
 
 
-def _plain(layer: Layer) -> list[Conv2d | MaxPool2d]:
+def _plain(layer: Layer) -> Iterator[Conv2d | MaxPool2d]:
     if isinstance(layer, Conv2d | MaxPool2d):
-        return [layer]
-    inner = layer if isinstance(layer, Sequential) else ()
-    if isinstance(layer, Residual):
-        inner = layer.body
-    return [plain for one in inner for plain in _plain(one)]
+        yield layer
+    body = layer.body if isinstance(layer, Residual) else layer
+    for one in body if isinstance(body, Sequential) else ():
+        yield from _plain(one)

@@ -11,11 +11,10 @@ from ..metrics import looks_like_fraction, outside
 from ..planning.plan import Plan, PlannedCell, make_plan
 from ..results import ProtocolScale
 from ..spec import limits
-from ..spec.fields import Label
 from ..spec.model import Cell, CellKey, Paper, Profile, Table
 from ..spec.problems import suggestion
 from ..spec.settings import get
-from .rows import Row, shown
+from .rows import Row, refused, shown
 
 PROFILE = "external"
 Values = Mapping[CellKey, Mapping[int, float]]
@@ -64,30 +63,28 @@ def bind_rows(rows: Iterable[Row], plan: Plan, protocol: ProtocolScale) -> Given
     found: dict[CellKey, dict[int, Row]] = {}
     for row in rows:
         cell = cell_of(row, tables)
-        _check(row, cell, protocol)
+        if problem := _problem(row, cell, protocol):
+            raise refused(row.place, problem)
         trials = found.setdefault(first[cell.key], {})
         before = trials.get(row.seed)
         again = before is not None and (before.row, before.column) == (row.row, row.column)
         if before is not None and (again or before.value != row.value):
             other = f" for {before.row} @ {before.column}, which shows the same trials"
-            raise FedreproError(
-                f"{row.place}: seed {row.seed} of table {row.table}, {cell.label} is given twice; "
-                f"first at {before.place}{'' if again else other}"
-            )
+            said = f"seed {row.seed} of table {row.table}, {cell.label} is given twice; first at "
+            raise refused(row.place, f"{said}{before.place}{'' if again else other}")
         trials[row.seed] = row
     if not found:
         raise FedreproError("no line of the results has a value; fill in the column value")
-    most = max(found, key=lambda key: len(found[key]))
-    if (n := len(found[most])) > limits.TRIALS:
-        said = f"table {cells[most].table}, {cells[most].label} has {n:,} trials"
-        raise FedreproError(f"{said}; at most {limits.TRIALS:,} are read")
-    return Given(
-        {
-            key: {seed: _value(row, cells[key]) for seed, row in sorted(found[one].items())}
-            for key, one in first.items()
-            if one in found
-        }
-    )
+    for key, trials in found.items():
+        if len(trials) > limits.TRIALS:
+            said = f"has {len(trials):,} trials; at most {limits.TRIALS:,} are read"
+            raise FedreproError(f"table {cells[key].table}, {cells[key].label} {said}")
+    values = {
+        key: {seed: _value(row, cells[key]) for seed, row in sorted(found[one].items())}
+        for key, one in first.items()
+        if one in found
+    }
+    return Given(values)
 
 
 def _first(cells: Sequence[PlannedCell]) -> dict[CellKey, CellKey]:
@@ -105,14 +102,12 @@ def _first(cells: Sequence[PlannedCell]) -> dict[CellKey, CellKey]:
 
 def tables_of(rows: Iterable[Row], paper: Paper) -> list[str]:
     """The ids of the tables that results name, in the paper's order; raises as `bind_rows`."""
-    known = {table.id for table in paper.tables}
-    named = {row.table: row for row in reversed(list(rows))}
-    for name, row in reversed(named.items()):
-        if name not in known:
-            raise FedreproError(
-                f"{row.place}: paper {paper.id} has no table '{shown(name)}'"
-                f"{suggestion(name, known)}"
-            )
+    known, named = {table.id for table in paper.tables}, set[str]()
+    for row in rows:
+        if row.table not in known:
+            said = f"paper {paper.id} has no table '{shown(row.table)}'"
+            raise refused(row.place, said + suggestion(row.table, known))
+        named.add(row.table)
     return [table.id for table in paper.tables if table.id in named]
 
 
@@ -120,68 +115,48 @@ def cell_of(row: Row, tables: Mapping[str, Table]) -> Cell:
     """The cell of a result, among the tables by id; raises as `bind_rows`."""
     if row.table not in tables:
         hint = suggestion(row.table, tables)
-        raise FedreproError(f"{row.place}: table '{shown(row.table)}' is not judged here{hint}")
+        raise refused(row.place, f"table '{shown(row.table)}' is not judged here{hint}")
     table = tables[row.table]
-    place = (
-        (_one(row.place, "row", row.row, table.rows, table)),
-        (_one(row.place, "column", row.column, table.columns, table)),
-    )
-    cell = table.by_place.get(place)
+    labels = []
+    for what, name in (("row", row.row), ("column", row.column)):
+        known = {"|".join(label): label for label in getattr(table, f"{what}s")}
+        if name not in known:
+            said = f"table {table.id} has no {what} '{shown(name)}'{suggestion(name, known)}"
+            raise refused(row.place, said)
+        labels.append(known[name])
+    cell = table.by_place.get((labels[0], labels[1]))
     if cell is None:
-        raise FedreproError(
-            f"{row.place}: table {table.id} has no cell {shown(row.row)} @ {shown(row.column)}"
-        )
-    reason = why_not(cell)
-    if reason is not None:
-        raise FedreproError(
-            f"{row.place}: table {table.id}, {cell.label} takes no results: {reason}"
-        )
+        said = f"table {table.id} has no cell {shown(row.row)} @ {shown(row.column)}"
+        raise refused(row.place, said)
+    if (reason := why_not(cell)) is not None:
+        raise refused(row.place, f"table {table.id}, {cell.label} takes no results: {reason}")
     return cell
 
 
-def _one(place: str, what: str, name: str, labels: Sequence[Label], table: Table) -> Label:
-    known = {"|".join(label): label for label in labels}
-    if name not in known:
-        raise FedreproError(
-            f"{place}: table {table.id} has no {what} '{shown(name)}'{suggestion(name, known)}"
-        )
-    return known[name]
-
-
-def _check(row: Row, cell: Cell, protocol: ProtocolScale) -> None:
+def _problem(row: Row, cell: Cell, protocol: ProtocolScale) -> str | None:
+    """Why a cell cannot have a result."""
     if row.metric not in (None, cell.metric):
-        raise FedreproError(
-            f"{row.place}: {cell.label} shows {cell.metric}, not '{shown(row.metric or '')}'"
-        )
+        return f"{cell.label} shows {cell.metric}, not '{shown(row.metric or '')}'"
     at, last = str(cell.read), get(cell.experiment, "training.rounds")
     is_last = at == "final" and row.round == str(last)
     if protocol == "full" and row.round not in (None, at) and not is_last:
         at = f"{at} ({last})" if at == "final" and last else at
-        raise FedreproError(
-            f"{row.place}: {cell.label} is read at round {at}, not {shown(row.round or '')}: "
-            "that is not the published protocol; use --protocol scaled"
-        )
+        said = f"{cell.label} is read at round {at}, not {shown(row.round or '')}: that is"
+        return f"{said} not the published protocol; use --protocol scaled"
     known = {cell.unit or "", *(("%", "fraction") if cell.unit == "%" else ())}
     if row.unit is not None and row.unit not in known:
-        raise FedreproError(
-            f"{row.place}: {cell.label} is in {cell.unit or 'plain numbers'}, not in "
-            f"'{shown(row.unit)}'"
-        )
-    problem = outside(_value(row, cell), cell.metric, cell.unit)
-    if problem is not None:
-        raise FedreproError(f"{row.place}: {cell.label}: {problem}")
+        return f"{cell.label} is in {cell.unit or 'plain numbers'}, not in '{shown(row.unit)}'"
+    if problem := outside(_value(row, cell), cell.metric, cell.unit):
+        return f"{cell.label}: {problem}"
     printed = cell.printed.value
     is_unsaid = row.unit is None and (printed is None or printed > 1)
     if is_unsaid and looks_like_fraction(row.value, cell.metric, cell.unit):
-        raise FedreproError(
-            f"{row.place}: {cell.label} is in percent, and {row.value:g} looks like a fraction; "
-            "give percent, or say 'fraction' (or '%') in a column unit"
-        )
+        said = f"{cell.label} is in percent, and {row.value:g} looks like a fraction; give percent,"
+        return f"{said} or say 'fraction' (or '%') in a column unit"
     if protocol == "full" and row.profile not in ("", "paper", PROFILE):
-        raise FedreproError(
-            f"{row.place}: these are trials of profile {shown(row.profile)}, not of the published "
-            "protocol; use --protocol scaled"
-        )
+        said = f"these are trials of profile {shown(row.profile)}, not of the published protocol"
+        return f"{said}; use --protocol scaled"
+    return None
 
 
 def _value(row: Row, cell: Cell) -> float:

@@ -26,6 +26,8 @@ from .rows import (
     parse_json,
     read_rows,
     read_text,
+    refused,
+    repeated,
     shown,
     whole_number,
 )
@@ -39,6 +41,8 @@ _FLOWER = (
     "metrics_distributed", "metrics_centralized", "metrics_distributed_fit", "losses_distributed",
     "losses_centralized",
 )  # fmt: skip
+_BOUNDS = ("__MIN", "__MAX")
+"""How columns end with which a W&B chart says that a value stands for several."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,7 @@ def read_map(file: Path, paper: Paper) -> list[Row]:
         problems = FileProblems(file, "")
         entry = validate(_Entry, {**data, **own}, problems)
         if entry is None:
-            raise FedreproError(f"{place}: {problems.problems[0].message}")
+            raise refused(place, problems.problems[0].message)
         row = Row(place, entry.table, joined(entry.row), joined(entry.column), entry.seed, 0.0,
                   unit=entry.unit)  # fmt: skip
         at = entry.round or cell_of(row, tables).read
@@ -102,11 +106,9 @@ def read_map(file: Path, paper: Paper) -> list[Row]:
         value_of = (*known, entry.run, entry.key, at, entry.table)
         first, *trial = used.setdefault(value_of, (place, row.row, row.seed))
         if trial != [row.row, row.seed]:
-            raise FedreproError(f"{place}: this value is that of another trial; first at {first}")
+            raise refused(place, f"this value is that of another trial; first at {first}")
         points = _choose(read[known], entry.run, entry.key, place)
-        moved = [(round + entry.offset, value) for round, value in points]
-        value = _value_at(moved, at, place)
-        taken = max(round for round, _ in moved) if at == "final" else at
+        value, taken = _value_at([(n + entry.offset, value) for n, value in points], at, place)
         rows.append(replace(row, value=value, round=str(taken)))
     return rows
 
@@ -138,29 +140,21 @@ def _wandb(text: str, name: str) -> Curves:
     header, body = csv_lines(text, name)
     step = next((one for one in ("Step", "_step", "step") if one in header), None)
     if step is None:
-        raise FedreproError(f"{name}:1: no column Step or _step; is this a W&B export?")
-    at, curves = header.index(step), dict[str, dict[str, Points]]()
-    points: dict[int, Points] = {}
-    for i, column in enumerate(header):
-        if i != at and column and not column.endswith(("__MIN", "__MAX")):
-            run, _, key = column.rpartition(" - ")
-            points[i] = curves.setdefault(run, {})[key] = []
-    ends = {name: k for k, name in enumerate(header) if name.endswith(("__MIN", "__MAX"))}
-    spread = {
-        i: [k for end in ("__MIN", "__MAX") if (k := ends.get(header[i] + end)) is not None]
-        for i in points
-    }
+        raise refused(f"{name}:1", "no column Step or _step; is this a W&B export?")
+    columns = [one for one in header if one != step and not one.endswith(_BOUNDS)]
+    curves: dict[str, dict[str, Points]] = {}
+    for column in columns:
+        run, _, key = column.rpartition(" - ")
+        curves.setdefault(run, {})[key] = []
     for place, line in body:
-        round = whole_number(line[at], f"{place}, {step}", "step")
-        for i in points:
-            bounds = {line[k] for k in spread.get(i, ()) if line[k]}
-            if bounds - {line[i]}:
-                raise FedreproError(
-                    f"{place}: '{shown(header[i])}' has other bounds than its value: it groups "
-                    "several runs (or steps); export each run alone"
-                )
-            if line[i]:
-                points[i].append((round, line[i]))
+        round = whole_number(line[step], f"{place}, {step}", "step")
+        for column in columns:
+            run, _, key = column.rpartition(" - ")
+            if any(line.get(column + end, "") not in ("", line[column]) for end in _BOUNDS):
+                said = f"'{shown(column)}' has other bounds than its value: it groups several runs"
+                raise refused(place, f"{said} (or steps); export each run alone")
+            if line[column]:
+                curves[run][key].append((round, line[column]))
     return curves
 
 
@@ -173,13 +167,10 @@ def _mlflow(text: str, name: str) -> Curves:
     run = next((one for one in ("run_id", "run_uuid") if one in header), None)
     lacking = [one for one in ("key", "value", "step") if one not in header]
     if run is None or lacking:
-        raise FedreproError(
-            f"{name}:1: column '{lacking[0] if lacking else 'run_id'}' is missing; "
-            "is this a table of MLflow metrics?"
-        )
+        said = f"column '{lacking[0] if lacking else 'run_id'}' is missing; is this a table of "
+        raise refused(f"{name}:1", f"{said}MLflow metrics?")
     curves: dict[str, dict[str, Points]] = {}
-    for place, line in body:
-        fields = dict(zip(header, line, strict=True))
+    for place, fields in body:
         points = curves.setdefault(fields[run], {}).setdefault(fields["key"], [])
         is_number = fields.get("is_nan", "").lower() in ("", "0", "0.0", "false", "f")
         value = fields["value"] if is_number else "nan"
@@ -198,39 +189,39 @@ def _choose(curves: Curves, run: str | None, key: str, place: str) -> Points:
     if run is None:
         having = list(curves) if len(curves) <= 1 else [one for one in curves if key in curves[one]]
         if len(curves) > 1 and len(having) != 1:
-            raise FedreproError(
-                f"{place}: the file has {len(curves)} runs; name one{suggestion('', curves)}"
+            raise refused(
+                place, f"the file has {len(curves)} runs; name one{suggestion('', curves)}"
             )
         run = next(iter(having), "")
     if run not in curves:
-        raise FedreproError(f"{place}: the file has no run '{shown(run)}'{suggestion(run, curves)}")
+        raise refused(place, f"the file has no run '{shown(run)}'{suggestion(run, curves)}")
     held = curves[run]
     meant = [one for one in (f"{part}.{key}" for part in _FLOWER[:2]) if one in held]
     if key in held or len(meant) == 1:
         return held[key if key in held else meant[0]]
     if meant:
-        raise FedreproError(f"{place}: '{shown(key)}' may be {' or '.join(meant)}; say which")
-    raise FedreproError(f"{place}: the file has no '{shown(key)}'{suggestion(key, held)}")
+        raise refused(place, f"'{shown(key)}' may be {' or '.join(meant)}; say which")
+    raise refused(place, f"the file has no '{shown(key)}'{suggestion(key, held)}")
 
 
-def _value_at(points: Points, at: int | Literal["final", "best"], place: str) -> float:
-    """The value at a round, at the last one, or the largest; of a finite number alone."""
+def _value_at(
+    points: Points, at: int | Literal["final", "best"], place: str
+) -> tuple[float, int | str]:
+    """The value at a round, at the last one, or the largest; and what was taken of these."""
     rounds = [round for round, _ in points]
     if not points:
-        raise FedreproError(f"{place}: the file has no value of this key")
-    if len(set(rounds)) < len(rounds):
-        twice = next(round for round in rounds if rounds.count(round) > 1)
-        raise FedreproError(f"{place}: the file has round {twice} twice")
+        raise refused(place, "the file has no value of this key")
+    if (twice := repeated(rounds)) is not None:
+        raise refused(place, f"the file has round {twice} twice")
     wanted = max(rounds) if at == "final" else at
     if at != "best" and wanted not in rounds:
-        raise FedreproError(
-            f"{place}: round {wanted} is not there (rounds {min(rounds)} to {max(rounds)}); "
-            "name another with round"
-        )
+        said = f"round {wanted} is not there (rounds {min(rounds)} to {max(rounds)})"
+        raise refused(place, f"{said}; name another with round")
     found = [number(value, place) for round, value in points if at == "best" or round == wanted]
-    if None in found:
-        raise FedreproError(f"{place}: the file has no value at this round")
-    return max(value for value in found if value is not None)
+    numbers = [value for value in found if value is not None]
+    if len(numbers) < len(found):
+        raise refused(place, "the file has no value at this round")
+    return max(numbers), wanted
 
 
 def _pairs(points: Any, place: str) -> Points:

@@ -6,6 +6,7 @@ What cannot be read is one line that names file and line; docs/your-results.md h
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,10 +61,9 @@ def read_rows(file: Path, paper: str | None = None) -> list[Row]:
     text, name = read_text(file), name_of(file)
     if file.suffix.lower() in _JSON:
         return from_records(_json_lines(text, name), paper)
-    header, body = csv_lines(text, name)
-    lower = [column.lower() for column in header]
-    records = ((place, dict(zip(lower, line, strict=True))) for place, line in body)
-    return from_records(records, paper)
+    _, body = csv_lines(text, name)
+    lower = ((place, {name.lower(): value for name, value in line.items()}) for place, line in body)
+    return from_records(lower, paper)
 
 
 def from_records(
@@ -79,7 +79,7 @@ def from_records(
             checked.add(names)
         of = _text(record.get("paper"))
         if paper is not None and of not in ("", paper):
-            raise FedreproError(f"{place}: paper is {shown(of)}, and {paper} is judged")
+            raise refused(place, f"paper is {shown(of)}, and {paper} is judged")
         value = number(record["value"], place)
         if value is not None:
             more = {name: _text(record.get(name)) or None for name in OPTIONAL}
@@ -104,32 +104,35 @@ def read_text(file: Path) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        raise FedreproError(f"{name}:{line}: is not UTF-8 text; save it as UTF-8") from None
+        raise refused(f"{name}:{line}", "is not UTF-8 text; save it as UTF-8") from None
 
 
-def csv_lines(text: str, name: str) -> tuple[list[str], Iterator[tuple[str, list[str]]]]:
-    """The names of columns in the first line of CSV text, and the lines that are not empty, by
-    place.
+def csv_lines(text: str, name: str) -> tuple[list[str], Iterator[tuple[str, dict[str, str]]]]:
+    """The names of columns in CSV text, and of each further line the place and the fields by name.
 
     The index of a data frame is left out. Raises `FedreproError` for text that is no such table.
     """
     rows = csv_rows(text, f"{name}:")
     first, header = rows[0] if rows else (0, [])
     if not header:
-        raise FedreproError(f"{name}: holds nothing; its first line must name the columns")
+        raise refused(name, "holds nothing; its first line must name the columns")
     if header[0] in UNNAMED and all(line[0].isdecimal() for _, line in rows[1:]):
         rows, header = [(number, line[1:]) for number, line in rows], header[1:]
     if "" in header:
-        raise FedreproError(f"{name}:{first}: column {header.index('') + 1} has no name")
-    lower = [one.lower() for one in header]
-    twice = next((one for one in header if lower.count(one.lower()) > 1), None)
-    if twice is not None:
-        raise FedreproError(f"{name}:{first}: column '{shown(twice)}' is there twice")
-    return header, ((f"{name}:{number}", line) for number, line in rows[1:])
+        raise refused(f"{name}:{first}", f"column {header.index('') + 1} has no name")
+    if twice := repeated(one.lower() for one in header):
+        raise refused(f"{name}:{first}", f"column '{shown(twice)}' is there twice")
+    lines = ((number, dict(zip(header, line, strict=True))) for number, line in rows[1:])
+    return header, ((f"{name}:{number}", line) for number, line in lines)
+
+
+def refused(place: str, said: str) -> FedreproError:
+    """The error that says what is wrong where."""
+    return FedreproError(f"{place}: {said}")
 
 
 def name_of(file: Path) -> str:
-    """A file as errors name it, from the working folder where it lies below that."""
+    """A file as errors name it."""
     return one_line(named(file))
 
 
@@ -144,27 +147,26 @@ def number(value: Any, place: str) -> float | None:
     if value is None or value == "":
         return None
     text = str(value).strip().replace("\u2212", "-")  # the minus of typesetting
-    said = f"{place}: value '{shown(text)}'"
+    said = f"value '{shown(text)}' is"
     if text.lower().lstrip("+-") in ("nan", "inf", "infinity"):
-        raise FedreproError(f"{said} is not finite; leave it empty if the trial failed")
+        raise refused(place, f"{said} not finite; leave it empty if the trial failed")
     if isinstance(value, bool) or not _NUMBER.fullmatch(text):
         hint = "; write a decimal point" if re.fullmatch(r"-?\d+,\d+", text) else ""
-        raise FedreproError(f"{said} is no number{hint}")
+        raise refused(place, f"{said} no number{hint}")
     try:
         found = float(text if isinstance(value, str) else value)
     except OverflowError:  # a whole number beyond all floats
         found = math.inf
     if not math.isfinite(found) or abs(found) >= 10.0**limits.DIGITS:
-        raise FedreproError(f"{said} is not finite, or beyond 1e{limits.DIGITS}")
+        raise refused(place, f"{said} not finite, or beyond 1e{limits.DIGITS}")
     return found
 
 
 def whole_number(value: Any, place: str, what: str = "seed") -> int:
     """A seed or a round; raises `FedreproError` for what is no whole number of at least 0."""
-    found = None if isinstance(value, bool) else _WHOLE.fullmatch(str(value).strip())
-    if found is None:
-        said = f"{what} '{shown(str(value))}'"
-        raise FedreproError(f"{place}: {said} is no whole number of at least 0")
+    found = _WHOLE.fullmatch(str(value).strip())
+    if found is None or isinstance(value, bool):
+        raise refused(place, f"{what} '{shown(str(value))}' is no whole number of at least 0")
     return int(found[1])
 
 
@@ -172,13 +174,9 @@ def _check_names(names: Sequence[str], place: str) -> None:
     known = (*COLUMNS, *OPTIONAL)
     for name in names:
         if name not in known and name not in OURS:
-            hint = suggestion(name, known)
-            raise FedreproError(f"{place}: unknown column '{shown(name)}'{hint}")
-    lacking = [name for name in COLUMNS if name not in names]
-    if lacking:
-        raise FedreproError(
-            f"{place}: column '{lacking[0]}' is missing; needed: {', '.join(COLUMNS)}"
-        )
+            raise refused(place, f"unknown column '{shown(name)}'{suggestion(name, known)}")
+    if lacking := [name for name in COLUMNS if name not in names]:
+        raise refused(place, f"column '{lacking[0]}' is missing; needed: {', '.join(COLUMNS)}")
 
 
 def _text(value: Any) -> str:
@@ -197,7 +195,7 @@ def _json_lines(text: str, name: str) -> Iterator[tuple[str, Mapping[str, Any]]]
             place = f"{name}:{i}"
             record = parse_json(line, place)
             if not isinstance(record, dict):
-                raise FedreproError(f"{place}: is no JSON object; one result a line is read")
+                raise refused(place, "is no JSON object; one result a line is read")
             yield place, record
 
 
@@ -206,14 +204,18 @@ def parse_json(text: str, place: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_each_once)
     except RecursionError:
-        raise FedreproError(f"{place}: is nested too deeply") from None
+        raise refused(place, "is nested too deeply") from None
     except ValueError as error:
         said = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-        raise FedreproError(f"{place}: is no JSON: {shown(said)}") from None
+        raise refused(place, f"is no JSON: {shown(said)}") from None
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    names = [name for name, _ in pairs]
-    if len(set(names)) < len(names):
-        raise ValueError(f"'{next(one for one in names if names.count(one) > 1)}' is there twice")
+    if (twice := repeated(name for name, _ in pairs)) is not None:
+        raise ValueError(f"'{twice}' is there twice")
     return dict(pairs)
+
+
+def repeated(items: Iterable[Any]) -> Any:
+    """The first item that is there more than once; None without any."""
+    return next((item for item, times in Counter(items).items() if times > 1), None)

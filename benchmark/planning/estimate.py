@@ -1,8 +1,8 @@
 """How long trials take on this device, from trials that have been measured on it.
 
 Where the run itself has stored trials, their mean counts. Else the trials of its kind are scaled by
-work: the multiply-adds of all forward passes in training. Work that follows from neither (the
-set-up of a trial, a last evaluation) shows where trials of two lengths are stored.
+work: the multiply-adds of all forward passes in training. The set-up of a trial shows where trials
+of two lengths are stored.
 Evidence: `tests/benchmark/test_estimate.py`; measured ratios are in `docs/commands.md`.
 """
 
@@ -10,7 +10,7 @@ import json
 import math
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
@@ -31,8 +31,7 @@ _UNLABELED = {
     "digits": 697, "fashion-excerpt": 2_000, "noise": 6_000, "stl10": 100_000, "glyphs": 6_000,
     "glyphs of many classes": 6_000,
 }  # fmt: skip
-_UNKNOWN_IMAGES = 50_000
-"""Of a set that is not listed: between trials of one set the number cancels out."""
+_UNKNOWN_IMAGES = 50_000  # between trials of one set the number cancels out
 _ORDERING_S = 5e-11
 """Seconds of a multiply-add, to put trials in order of which nothing has been measured."""
 LENGTHS = (1, 3)
@@ -75,32 +74,27 @@ class Estimate:
         more = f", and {self.left} trials of unmeasured kinds" if self.left else ""
         return f"about {duration(self.seconds)}{more}"
 
-    def lines(self) -> list[str]:
+    def lines(self) -> Iterator[str]:
         """For a reader: the time, what it is made from, and the longest trial."""
-        slots = f"{self.workers} {'process' if self.workers == 1 else 'processes'} on {self.device}"
-        lines = []
         if self.longest is not None:
-            run, seconds = self.longest
-            known = self.trials - self.left
-            lines = [
+            (run, seconds), known = self.longest, self.trials - self.left
+            slots = f"{self.workers} process{'es' * (self.workers != 1)} on {self.device}"
+            yield (
                 f"about {duration(self.seconds)} for {known} trials with {slots}: {self.own} by "
                 f"stored trials of the same run, {known - self.own} by those of their kind, "
-                "scaled by multiply-adds (expect a factor of up to 3)",
-                f"longest trial: about {duration(seconds)}, {run.key} ({run.description})",
-            ]
+                "scaled by multiply-adds (expect a factor of up to 3)"
+            )
+            yield f"longest trial: about {duration(seconds)}, {run.key} ({run.description})"
         if self.left:
-            lines.append(
+            yield (
                 f"no time for {self.left} trials of {len(self.unmeasured)} kinds: nothing like "
                 f"them is stored that ran on {self.device}; `--measure` trains short trials of each"
             )
-        return lines
 
     def as_plain(self) -> dict[str, Any]:
         """For a program."""
-        names = ("seconds", "trials", "own", "workers", "device")
         longest = self.longest and {"key": self.longest[0].key, "seconds": self.longest[1]}
-        plain = {name: getattr(self, name) for name in names}
-        return {**plain, "unmeasured": self.left, "longest": longest}
+        return {**vars(self), "unmeasured": self.left, "longest": longest}
 
 
 class TrialTimes:
@@ -116,27 +110,29 @@ class TrialTimes:
     ) -> None:
         self._device, self._workers = device, workers
         self._own: dict[str, list[float]] = defaultdict(list)
-        kinds: dict[RunKind, dict[float, list[float]]] = defaultdict(lambda: defaultdict(list))
+        self._kinds: dict[RunKind, dict[float, list[float]]] = defaultdict(
+            lambda: defaultdict(list)
+        )
         for record in records:
             wall_s = record.provenance.get("wall_s")
-            if wall_s is None or record.provenance.get("device") != device:
-                continue
-            self._own[record.run].append(float(wall_s))
-            # A config that an older version or a missing plugin made cannot be counted.
-            with suppress(Exception):
-                config = RunConfig.from_dict(record.config)
-                kinds[kind_of(config)][work_of(config)].append(float(wall_s))
-        self._kinds: Mapping[RunKind, list[tuple[float, float]]] = {
-            kind: sorted((work, statistics.mean(walls)) for work, walls in by_work.items())
-            for kind, by_work in kinds.items()
-        }
+            if wall_s is not None and record.provenance.get("device") == device:
+                self._own[record.run].append(float(wall_s))
+                # A config that an older version or a missing plugin made cannot be counted.
+                with suppress(Exception):
+                    config = RunConfig.from_dict(record.config)
+                    self._kinds[kind_of(config)][work_of(config)].append(float(wall_s))
+
+    def _measured(self, config: RunConfig) -> list[tuple[float, float]]:
+        """Of its kind, pairs of work and mean seconds, rising in work."""
+        by_work = self._kinds.get(kind_of(config), {})
+        return sorted((work, statistics.mean(walls)) for work, walls in by_work.items())
 
     def seconds(self, config: RunConfig) -> float | None:
         """Of one trial of `config`; None where nothing of its kind has been measured."""
         if config.key in self._own:
             return statistics.mean(self._own[config.key])
-        measured = self._kinds.get(kind_of(config))
-        return None if measured is None else _scaled(measured, work_of(config))
+        measured = self._measured(config)
+        return _scaled(measured, work_of(config)) if measured else None
 
     def as_plain(self, config: RunConfig) -> dict[str, Any] | None:
         """For a program: the seconds of a trial and what they are made from."""
@@ -154,9 +150,9 @@ class TrialTimes:
 
         None where no trial of its kind is stored.
         """
-        if (measured := self._kinds.get(kind_of(config))) is None:
-            return max(self._own.get(config.key, ()), default=None)
-        return max(wall_s * max(1.0, work_of(config) / work) for work, wall_s in measured)
+        if measured := self._measured(config):
+            return max(wall_s * max(1.0, work_of(config) / work) for work, wall_s in measured)
+        return max(self._own.get(config.key, ()), default=None)
 
     def of(self, missing: Iterable[Trial]) -> Estimate | None:
         """The time for trials, each counted once; None where there are none."""
@@ -180,10 +176,8 @@ class TrialTimes:
 
         Of each kind it is the cheapest run, at two lengths.
         """
-        cheapest: dict[RunKind, RunConfig] = {}
-        for run in sorted(runs, key=work_of, reverse=True):
-            if self.seconds(run) is None:
-                cheapest[kind_of(run)] = run
+        unknown = [run for run in runs if self.seconds(run) is None]
+        cheapest = {kind_of(run): run for run in sorted(unknown, key=work_of, reverse=True)}
         short = (_shortened(run, rounds) for run in cheapest.values() for rounds in LENGTHS)
         return list(dict.fromkeys(trial for run in short for trial in with_starts(run, 0)))
 
@@ -218,8 +212,7 @@ def kind_of(config: RunConfig) -> RunKind:
 
 def work_of(config: RunConfig) -> float:
     """Multiply-adds of the forward passes in training, at least one image's."""
-    options = config.options
-    passes = 1.0
+    options, passes = config.options, 1.0
     if config.stage != "costs":
         epochs = options.get("epochs", 1)
         if "local_epochs" in options:

@@ -94,20 +94,12 @@ def units(plan: Plan) -> list[Unit]:
 
 
 def _told(run: RunConfig, bound: Cell, open_choices: tuple[Unstated, ...]) -> Iterator[Told]:
+    minimised = None if run.objective is None else run.objective["name"]
+    of = ([settings.get(bound.experiment, "method")], [minimised, run.method], run.method)
     for path, value, cls in _settings(run):
         asked = _asked(path, bound) if run.stage == "federated" else path
-        concerning = tuple(one for one in open_choices if _concerns(one, run, bound))
+        concerning = tuple(one for one in open_choices if one.is_of(*of))
         yield Told(path, _text(value), _origin(asked, value, cls, bound, concerning))
-
-
-def _concerns(choice: Unstated, run: RunConfig, bound: Cell) -> bool:
-    minimised = None if run.objective is None else run.objective["name"]
-    limits = (
-        (choice.methods, (settings.get(bound.experiment, "method"),)),
-        (choice.objectives, (minimised, run.method)),
-        (choice.protocols, (run.method,)),
-    )
-    return all(not only or set(only).intersection(have) for only, have in limits)
 
 
 def _asked(path: str, bound: Cell) -> str:

@@ -95,7 +95,7 @@ class Summary:
             lines.append(f"interim analyses of claims with {looks} trials: `fedrepro {more}`")
         lines += [f"{n} cells without a run: {reason}" for reason, n in self.reasons.items()]
         left = self.estimate
-        return lines if left is None else [*lines, *left.lines()]
+        return [*lines, *(() if left is None else left.lines())]
 
     def as_plain(self) -> dict[str, Any]:
         """For a program: the same, and every run with its cells, seeds, config and estimate."""

@@ -1,24 +1,43 @@
 """What a paper leaves open, as its spec says it: a named choice and its alternatives."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from .fields import At, InFile, Name, Settings, Text, wrong
 
 
+@dataclass(frozen=True, kw_only=True)
+class _OfRuns(InFile):
+    """Of which runs something is said; none means all.
+
+    methods: federated methods. objectives: what clients minimise or what pre-trains an encoder.
+    protocols: how weights are evaluated.
+    """
+
+    methods: tuple[Text, ...] = ()
+    objectives: tuple[Text, ...] = ()
+    protocols: tuple[Text, ...] = ()
+
+    def is_of(
+        self,
+        methods: Collection[str | None],
+        objectives: Collection[str | None],
+        protocol: str | None,
+    ) -> bool:
+        """Whether it is said of a run with these."""
+        limits = (
+            (self.methods, methods), (self.objectives, objectives), (self.protocols, [protocol]),
+        )  # fmt: skip
+        return all(not only or not {*only}.isdisjoint(have) for only, have in limits)
+
+
 @dataclass(frozen=True)
-class Alternative(InFile):
+class Alternative(_OfRuns):
     """Another reading of what a paper leaves open, which `--reading` selects by its name.
 
-    taken: what it stands for.
-    why: why one might take it.
-    speaks: what speaks for it (code, printed numbers, an equation), with the source.
-    set: settings, a fragment of an experiment.
-    methods: federated methods whose runs it concerns; none means all.
-    objectives: the same for the objective that clients minimise or that pre-trains an encoder.
-    protocols: the same for how weights are evaluated.
-    at: the round that is read.
-    metrics: the metric that is read, by the one that the cells name.
+    taken: what it stands for. why: why one might take it. speaks: what speaks for it (code, printed
+    numbers, an equation), with the source. set: settings, a fragment of an experiment. at: the
+    round that is read. metrics: the metric that is read, by the one that the cells name.
 
     Raises `ValueError` if it changes nothing.
     """
@@ -28,9 +47,6 @@ class Alternative(InFile):
     why: Text
     speaks: Text
     set: Settings = field(default_factory=dict)
-    methods: tuple[Text, ...] = ()
-    objectives: tuple[Text, ...] = ()
-    protocols: tuple[Text, ...] = ()
     at: At | None = None
     metrics: Mapping[Text, Text] = field(default_factory=dict)
 
@@ -44,13 +60,11 @@ class Alternative(InFile):
 
 
 @dataclass(frozen=True)
-class Unstated(InFile):
+class Unstated(_OfRuns):
     """A setting that the paper does not give, what is taken, and why.
 
-    name: of the choice; needed where there are alternatives.
-    settings: the dotted paths that it decides.
-    methods, objectives, protocols: of which runs it decides them, by what they run; none means all.
-    no_setting: where no path can be named, what decides instead (a module, say).
+    name: of the choice; needed where there are alternatives. settings: the dotted paths that it
+    decides. no_setting: where no path can be named, what decides instead (a module, say).
 
     Raises `ValueError` for alternatives of a choice without a name, and for `settings` beside
     `no_setting`.
@@ -61,9 +75,6 @@ class Unstated(InFile):
     why: Text
     name: Name | None = None
     settings: tuple[Text, ...] = ()
-    methods: tuple[Text, ...] = ()
-    objectives: tuple[Text, ...] = ()
-    protocols: tuple[Text, ...] = ()
     no_setting: Text | None = None
     alternatives: tuple[Alternative, ...] = ()
 

@@ -32,14 +32,13 @@ def outlines(root: Folders = None, *, ids: Sequence[str] = ()) -> tuple[Paper, .
 
     Raises `InvalidSpecError` as `load_papers`, but for the shape of the files alone.
     """
-    return _all(outline, root, ids)
+    return _all(_outline, root, ids)
 
 
 def _all(
     read: Callable[[str, Folders], Paper], root: Folders, ids: Sequence[str]
 ) -> tuple[Paper, ...]:
-    found: list[Paper] = []
-    problems: list[Problem] = []
+    found, problems = list[Paper](), list[Problem]()
     for id in ids or paper_ids(root):
         try:
             found.append(read(id, root))
@@ -50,11 +49,7 @@ def _all(
     return tuple(found)
 
 
-def outline(id: str, root: Folders = None) -> Paper:
-    """The paper as its files are written, its tables in print order; `root` as for `load_paper`.
-
-    Raises as `load_paper`, but for the shape of the files and the paper's name alone.
-    """
+def _outline(id: str, root: Folders) -> Paper:
     paper, tables = _files(id, root)
     rules.check_id(paper.data, id, paper.report)
     return _sound(paper, tables)
@@ -71,8 +66,7 @@ def load_paper(id: str, root: Folders = None) -> Paper:
     """
     paper, files = _files(id, root)
     both: tuple[_File[Any], ...] = (paper, *files)
-    for one in both:
-        names.import_named(one.data)
+    names.import_named([one.data for one in both])
     rules.check_paper(paper.data, id, paper.report)
     admitted = rules.vocabulary(paper.data)
     for table in files:

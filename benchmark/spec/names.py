@@ -161,8 +161,8 @@ def used_within(data: Mapping[str, Any] | list[Any]) -> Iterator[tuple[str, str]
             yield from used_within(inner)
 
 
-def import_named(data: Mapping[str, Any]) -> None:
-    """Imports the classes that a file names, in whose options its settings are looked up first."""
+def import_named(data: list[Any]) -> None:
+    """Imports the classes that files name, in whose options their settings are looked up first."""
     for what, name in used_within(data):
         for kind in _KINDS.get(what, (what,)) if what in _REGISTERED else ():
             if name in registered(kind):

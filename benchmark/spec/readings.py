@@ -5,9 +5,8 @@ A paper under some alternatives is another `Paper`: its cells have other setting
 round or another metric, and everything else is as before.
 """
 
-import dataclasses
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..errors import SpecError
 from .authors import objective_of
@@ -37,15 +36,12 @@ class Reading:
         """Whether it may change a run of this experiment."""
         if not experiment or self.table not in (None, table):
             return False
-        methods, objectives = self.alternative.methods, self.alternative.objectives
-        trains = {get(experiment, "method"), get(experiment, "pretraining.method")}
-        if methods and not trains.intersection(methods):
-            return False
-        protocols = self.alternative.protocols
-        if protocols and get(experiment, "evaluation.protocol") not in protocols:
-            return False
-        minimised = {get(experiment, "pretraining.method"), objective_of(experiment)}
-        return not objectives or bool(minimised.intersection(objectives))
+        pretrained = get(experiment, "pretraining.method")
+        return self.alternative.is_of(
+            (get(experiment, "method"), pretrained),
+            (pretrained, objective_of(experiment)),
+            get(experiment, "evaluation.protocol"),
+        )
 
 
 def readings_of(paper: Paper) -> tuple[Reading, ...]:
@@ -66,11 +62,8 @@ def free_readings(paper: Paper) -> tuple[Reading, ...]:
 
 def choices_of(paper: Paper) -> Iterator[tuple[Unstated, str | None]]:
     """Every choice of a paper with the table that it is about, None for all."""
-    for one in paper.unstated:
-        yield one, None
-    for table in paper.tables:
-        for one in table.unstated:
-            yield one, table.id
+    yield from ((one, None) for one in paper.unstated)
+    yield from ((one, table.id) for table in paper.tables for one in table.unstated)
 
 
 def under(paper: Paper, names: Sequence[str]) -> Paper:
@@ -96,25 +89,23 @@ def under(paper: Paper, names: Sequence[str]) -> Paper:
         return paper
     tables = tuple(_table(table, tuple(chosen.values())) for table in paper.tables)
     taken = tuple(one.name for one in chosen.values())
-    return dataclasses.replace(paper, tables=tables, readings=taken, as_taken=paper)
+    return replace(paper, tables=tables, readings=taken, as_taken=paper)
 
 
 def _table(table: Table, readings: Sequence[Reading]) -> Table:
-    cells = tuple(_bound(cell, readings) for cell in table.cells)
-    figure = table.figure
-    if figure is not None:
-        runs = tuple(_bound(run, readings) for run in figure.runs)
-        figure = dataclasses.replace(figure, runs=runs)
-    return dataclasses.replace(table, cells=cells, figure=figure)
+    cells, runs = (
+        tuple(_bound(cell, readings) for cell in some) for some in (table.cells, table.drawn)
+    )
+    figure = table.figure and replace(table.figure, runs=runs)
+    return replace(table, cells=cells, figure=figure)
 
 
 def _bound(bound: Cell, readings: Sequence[Reading]) -> Cell:
     for reading in readings:
         if reading.concerns(bound.table, bound.experiment):
-            other = reading.alternative
-            below = Layered(bound.experiment, bound.origin)
+            other, below = reading.alternative, Layered(bound.experiment, bound.origin)
             whole = layered([(Origin("reading", reading.name), other.set)], below)
-            bound = dataclasses.replace(
+            bound = replace(
                 bound,
                 experiment=whole.settings,
                 origin=whole.origin,

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import limits, names, settings
+from . import names, settings
 from .choices import Unstated
 from .lines import KeyPath
 from .model import Paper, Table, TableColumn, TableRow, keys_of
 from .problems import FileProblems, suggestion
 from .toml_file import Placed, Toml
-from .values import check_values, printed_in
+from .values import check_published
 
 SECTIONS = frozenset({path.split(".")[0] for path in settings.FIXED} | {"training", "augmentation"})
 
@@ -73,8 +73,7 @@ def check_table(data: Toml, paper: Toml, admitted: frozenset[str], report: FileP
     _check_unique([(path, claim.get("id")) for path, claim in stated], "id", report)
     _check_readings(claims, report)
     _check_control(data, claims, rules.known, report)
-    _check_published(data, rows, columns, report)
-    check_values(data, rows, columns, report)
+    check_published(data, rows, columns, report)
     _check_rounds([_table(one.get("experiment")) for one in (paper, data)], rows, columns, report)
 
 
@@ -316,61 +315,6 @@ def _check_control(data: Toml, claims: Placed, known: Toml, report: FileProblems
         for key in ("headline", "rests_on", "reading_of", "every_trial"):
             if key in claim:
                 report.add((*path, key), "is for claims, not for controls; leave it out")
-
-
-def _check_published(data: Toml, rows: Placed, columns: Placed, report: FileProblems) -> None:
-    """Counts, kinds, spreads and the margin that published values call for."""
-    if len(rows) * len(columns) > limits.CELLS or len(columns) > limits.COLUMNS:
-        report.add(
-            ("columns",),
-            f"{_count(len(rows), 'row')} and {_count(len(columns), 'column')} are too many: at "
-            f"most {limits.COLUMNS} columns and {limits.CELLS} cells",
-        )
-    has_spread = needs_margin = False
-    for path, row in rows:
-        published = row.get("published")
-        if published is None:
-            if "figure" not in data:
-                report.add(path, "'published' is missing (only figures have rows without values)")
-            continue
-        if not isinstance(published, list):
-            continue
-        if not columns:
-            report.add((*path, "published"), "the table has no columns")
-        elif len(published) != len(columns):
-            report.add(
-                (*path, "published"),
-                f"has {_count(len(published), 'value')}, the table has "
-                f"{_count(len(columns), 'column')}",
-            )
-        values = map(printed_in, published)
-        for i, (printed, (_, column)) in enumerate(zip(values, columns, strict=False)):
-            has_spread |= printed is not None and printed.sd is not None
-            kind = row.get("kind", column.get("kind", data.get("kind")))
-            if kind == "control" and printed is not None and not printed.is_blank:
-                report.add((*path, "published", i), 'a control table prints nothing: write ""')
-            kind = "empirical" if kind == "control" else kind
-            if printed is None or printed.is_dash or kind != "empirical":
-                continue
-            if "skip" in row or "skip" in column:
-                continue
-            if printed.value is None and not printed.is_blank:
-                report.add(
-                    (*path, "published", i),
-                    f"'{printed.text}' is no number; give the row or column another kind, or skip",
-                )
-            own = "margin" in row or "margin" in column
-            needs_margin |= printed.value is not None and not own
-            if not any("metric" in place for place in (row, column, data)):
-                report.add(path, "no metric; give one in the row, the column or the table")
-    if has_spread and "sd" not in data:
-        report.add((), "spreads are printed, but there is no [sd] with their ddof and runs")
-    if needs_margin and "margin" not in data:
-        report.add((), "empirical values need a [margin] with value and reason")
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
 def _check_rounds(below: list[Toml], rows: Placed, columns: Placed, report: FileProblems) -> None:

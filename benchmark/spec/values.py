@@ -1,10 +1,14 @@
-"""Printed values and margins against what their metrics can be."""
+"""Published values of a table's file: their number, kinds, spreads and margins, and their metrics.
+
+As in `spec.rules` they are read from the raw TOML, and what has a wrong shape is passed over.
+"""
 
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any, NamedTuple
 
 from ..metrics import looks_like_fraction, metric, outside
+from . import limits
 from .fields import read_printed
 from .lines import KeyPath
 from .printed import Printed
@@ -13,51 +17,103 @@ from .toml_file import Placed, Toml
 
 
 class _Value(NamedTuple):
-    """A printed number of the table's file, and what its row, column and table say of it."""
+    """What is printed in a cell, and its row, column and table with their paths."""
 
     path: KeyPath
     column: int
-    value: float
-    metric: str | None
-    unit: str | None
-    says_unit: bool
-    margin: tuple[KeyPath, float] | None
+    printed: Printed
+    places: Placed
+
+    def said(self, key: str) -> str | None:
+        """Text that the nearest of row, column and table has for a key."""
+        return next((one[key] for _, one in self.places if isinstance(one.get(key), str)), None)
+
+    def has(self, *keys: str) -> bool:
+        """Whether row or column, not the table, has one of these keys."""
+        return any(key in one for _, one in self.places[:2] for key in keys)
 
 
-def check_values(data: Toml, rows: Placed, columns: Placed, report: FileProblems) -> None:
-    """Values that are none of their metric, fractions among percents, and margins of all values."""
+def check_published(data: Toml, rows: Placed, columns: Placed, report: FileProblems) -> None:
+    """Whether there are as many values as columns, and each is one that its metric can have."""
+    if len(rows) * len(columns) > limits.CELLS or len(columns) > limits.COLUMNS:
+        report.add(
+            ("columns",),
+            f"{_count(len(rows), 'row')} and {_count(len(columns), 'column')} are too many: at "
+            f"most {limits.COLUMNS} columns and {limits.CELLS} cells",
+        )
+    for path, row in rows:
+        published, here = row.get("published"), (*path, "published")
+        if published is None and "figure" not in data:
+            report.add(path, "'published' is missing (only figures have rows without values)")
+        elif isinstance(published, list) and not columns:
+            report.add(here, "the table has no columns")
+        elif isinstance(published, list) and len(published) != len(columns):
+            said = f"has {_count(len(published), 'value')}, the table has "
+            report.add(here, said + _count(len(columns), "column"))
     values = list(_values(data, rows, columns))
-    largest: dict[int, float] = {}
+    largest: dict[int, Decimal] = {}
+    needs_margin = False
     for one in values:
-        largest[one.column] = max(largest.get(one.column, 0.0), one.value)
-    told = set[KeyPath]()
-    for one in values:
-        if (problem := outside(one.value, one.metric, one.unit)) is not None:
-            report.add(one.path, problem)
-        known = metric(one.metric)
-        if known is None or known.low is None or known.high is None:
+        printed, kind = one.printed, one.said("kind")
+        if kind == "control" and not printed.is_blank:
+            report.add(one.path, 'a control table prints nothing: write ""')
+        if kind not in ("empirical", "control") or one.has("skip") or printed.is_dash:
             continue
-        low, high = known.bounds(one.unit)
-        is_fraction = looks_like_fraction(one.value, one.metric, one.unit)
-        if is_fraction and largest[one.column] > 1 and not one.says_unit:
-            report.add(
-                one.path,
-                f"{one.value:g} stands among percents and looks like a fraction; "
-                "if it is a percent, give its row unit = '%'",
-            )
-        if one.margin is not None and one.margin[1] >= high - low:
-            place, value = one.margin
-            if place not in told:
-                unit = one.unit or ""
-                report.add(
-                    place,
-                    f"{value:g}{unit} is as wide as the range of {one.metric} ({low:g} to "
-                    f"{high:g}{unit}), so nothing could be discrepant; give a smaller margin",
-                )
-            told.add(place)
+        if one.said("metric") is None:
+            report.add(one.path[:-2], "no metric; give one in the row, the column or the table")
+        if printed.value is not None:
+            needs_margin |= not one.has("margin")
+            largest[one.column] = max(largest.get(one.column, printed.value), printed.value)
+        elif not printed.is_blank:
+            said = f"'{printed.text}' is no number; give the row or column another kind, or skip"
+            report.add(one.path, said)
+    for one in values:
+        value = None if one.has("skip") else one.printed.value
+        if value is not None and one.said("kind") == "empirical":
+            _check_number(one, float(value), largest[one.column] > 1, report)
+    if any(one.printed.sd is not None for one in values) and "sd" not in data:
+        report.add((), "spreads are printed, but there is no [sd] with their ddof and runs")
+    if needs_margin and "margin" not in data:
+        report.add((), "empirical values need a [margin] with value and reason")
 
 
-def printed_in(value: Any) -> Printed | None:
+def _check_number(one: _Value, value: float, among_percents: bool, report: FileProblems) -> None:
+    """Values that are none of their metric, fractions among percents, and margins of all values."""
+    name, unit = one.said("metric"), one.said("unit")
+    if (problem := outside(value, name, unit)) is not None:
+        report.add(one.path, problem)
+    known = metric(name)
+    if known is None or known.low is None or known.high is None:
+        return
+    low, high = known.bounds(unit)
+    says_unit = "unit" in one.places[0][1]
+    if among_percents and not says_unit and looks_like_fraction(value, name, unit):
+        report.add(
+            one.path,
+            f"{value:g} stands among percents and looks like a fraction; "
+            "if it is a percent, give its row unit = '%'",
+        )
+    margins = (((*at, "margin", "value"), place.get("margin")) for at, place in one.places)
+    given = ((at, one["value"]) for at, one in margins if isinstance(one, dict) and "value" in one)
+    at, margin = next(given, ((), None))
+    if isinstance(margin, (int, float, Decimal)) and margin >= high - low:
+        report.add(
+            at,
+            f"{float(margin):g}{unit or ''} is as wide as the range of {name} ({low:g} to {high:g}"
+            f"{unit or ''}), so nothing could be discrepant; give a smaller margin",
+        )
+
+
+def _values(data: Toml, rows: Placed, columns: Placed) -> Iterator[_Value]:
+    for row_path, row in rows:
+        published = row["published"] if isinstance(row.get("published"), list) else []
+        for i, (value, column) in enumerate(zip(published, columns, strict=False)):
+            if (printed := _printed_in(value)) is not None:
+                places = ((row_path, row), column, ((), data))
+                yield _Value((*row_path, "published", i), i, printed, places)
+
+
+def _printed_in(value: Any) -> Printed | None:
     """What stands in a cell; None for what the schema refuses."""
     try:
         return read_printed(value.get("value") if isinstance(value, dict) else value)
@@ -65,25 +121,5 @@ def printed_in(value: Any) -> Printed | None:
         return None
 
 
-def _values(data: Toml, rows: Placed, columns: Placed) -> Iterator[_Value]:
-    for row_path, row in rows:
-        published = row["published"] if isinstance(row.get("published"), list) else []
-        for i, (value, (path, column)) in enumerate(zip(published, columns, strict=False)):
-            cell, places = printed_in(value), (row, column, data)
-            kind, name, unit = (
-                next((place[key] for place in places if isinstance(place.get(key), str)), None)
-                for key in ("kind", "metric", "unit")
-            )
-            skipped = "skip" in row or "skip" in column
-            if cell is None or cell.value is None or kind != "empirical" or skipped:
-                continue
-            margins = [
-                ((*at, "margin", "value"), float(margin["value"]))
-                for at, place in zip((row_path, path, ()), places, strict=True)
-                if isinstance(margin := place.get("margin"), dict)
-                and isinstance(margin.get("value"), (int, float, Decimal))
-            ]
-            yield _Value(
-                (*row_path, "published", i), i, float(cell.value), name, unit, "unit" in row,
-                margins[0] if margins else None,
-            )  # fmt: skip
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"

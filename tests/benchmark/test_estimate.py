@@ -43,7 +43,7 @@ def test_where_nothing_is_measured_no_time_is_said(tiny_config: Make) -> None:
         assert known.as_plain(config) is known.longest(config) is None
         left = known.of([(config, 0), (config, 1), (other, 0)])
         assert left is not None
-        (line,) = left.lines()
+        (line,) = list(left.lines())
         assert line.startswith("no time for 3 trials of 2 kinds")
         assert "--measure" in line
         assert left.as_plain()["longest"] is None
@@ -58,7 +58,7 @@ def test_trials_of_a_kind_are_scaled_by_their_work(tiny_config: Make) -> None:
     left = known.of([(config, 0), (config, 1)])
     assert left is not None
     assert left.seconds == pytest.approx(4.0 * rounds)
-    assert "0 by stored trials of the same run, 2 by those of their kind" in left.lines()[0]
+    assert "0 by stored trials of the same run, 2 by those of their kind" in next(left.lines())
 
 
 @given(

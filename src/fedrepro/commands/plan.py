@@ -61,7 +61,7 @@ def execute(given: argparse.Namespace) -> int:
     elif not alone:
         left = estimator().of(missing) if missing else None
         print(f"{size['papers']} papers: {size['cells']} cells, {size['trials']} trials")
-        lines = ["no trial is missing"] if left is None else left.lines()
+        lines = ["no trial is missing"] if left is None else [*left.lines()]
         print(*lines, sep="\n")
     return 0 if size["trials"] else 3
 
