@@ -26,6 +26,6 @@ setup(
         "fedrepro.reports": ["templates/*"],
         "fedrepro.benchmark.data": ["excerpts/*/*"],
         "fedrepro.benchmark.spec": ["*.lua"],
-        "": ["*.toml"],  # of methods: settings of authors
+        "": ["*.toml"],  # settings of authors, releases of data sets
     },
 )

@@ -71,7 +71,11 @@ def installed_place(file: Path) -> str:
 def sources() -> set[Path]:
     """Every file that an installed fedrepro needs, as it lies in the repository."""
     code = {file for folder in (*FOLDERS, FACE) for file in (ROOT / folder).rglob("*.py")}
-    specs = {file for folder in ("methods", "tables") for file in (ROOT / folder).rglob("*.toml")}
+    specs = {
+        file
+        for folder in ("benchmark", "methods", "tables")
+        for file in (ROOT / folder).rglob("*.toml")
+    }
     excerpts = (ROOT / "benchmark/data/excerpts").glob("*/*")
     scripts = (ROOT / "benchmark").glob("*/*.lua")
     folders = (ROOT / "reports/templates", ROOT / FACE / "templates")

@@ -1,6 +1,7 @@
 """What a data set is: parts with images and labels, made here or read from files."""
 
 import os
+import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from ..errors import DataError, MissingDataError
 from .fetch import Archive, fetch
 
 Part = Literal["train", "test", "unlabeled"]
+_RELEASES = tomllib.loads((Path(__file__).parent / "sets" / "releases.toml").read_text("utf-8"))
 
 
 @dataclass(frozen=True)
@@ -35,8 +37,8 @@ class Stored:
 class DataSet(ABC):
     """A set; its registered name is the name of its module, with hyphens for underscores.
 
-    n_classes: 0 where the set has no labels. has_unlabeled: whether it has unlabelled images of its
-    own; otherwise `unlabeled` means the training images without their labels.
+    n_classes: 0 where the set has unlabelled images alone. has_unlabeled: whether it has unlabelled
+    images of its own; otherwise `unlabeled` means the training images without their labels.
     """
 
     n_classes: int
@@ -67,19 +69,24 @@ class DataSet(ABC):
 class ReleasedSet(DataSet):
     """A set whose release is a number of files under the data folder, in torchvision's layout.
 
-    Some systems package a release: files that lie where such a package puts them are found, too.
+    Its entry in `releases.toml` has the attributes.
 
-    archives: what `--download` fetches. channels: of an image. folder: of the files, below the data
-    folder. parts: the files' names. md5: of the files by name. package: which brings the files on
-    Debian and Ubuntu, and where it puts them.
+    folder: of the files, below the data folder. parts: the files' names. md5: of the files by name.
+    archives: what `--download` fetches. package: which brings the files on Debian and Ubuntu, and
+    where it puts them; files that lie there are found, too.
     """
 
     archives: ClassVar[tuple[Archive, ...]]
-    channels: ClassVar[int]
     folder: ClassVar[str]
     parts: ClassVar[Mapping[str, tuple[str, ...]]]
-    md5: ClassVar[Mapping[str, str]] = {}
-    package: ClassVar[tuple[str, Path] | None] = None
+    md5: ClassVar[Mapping[str, str]]
+    package: ClassVar[tuple[str, str] | None]
+
+    def __init_subclass__(cls) -> None:
+        if held := _RELEASES.get(cls.__module__.rpartition(".")[2]):
+            cls.folder, cls.md5, cls.package = held["folder"], held["md5"], held.get("package")
+            cls.parts = {part: tuple(names) for part, names in held["parts"].items()}
+            cls.archives = tuple(Archive(**one) for one in held["archives"])
 
     def files(self, part: Part) -> tuple[str, ...]:
         """The release's files for a part, relative to the data folder."""
@@ -110,7 +117,7 @@ class ReleasedSet(DataSet):
             )
 
     def read(self, part: Part, folder: Path, download: bool) -> Stored:
-        place, packaged = folder / self.folder, self.package and self.package[1]
+        place, packaged = folder / self.folder, self.package and Path(self.package[1])
         missing = next((f for f in self.files(part) if not self.present(folder / f)), None)
         # What lies in the folder that is named comes before what the system has.
         if missing and packaged and all(self.present(packaged / f) for f in self.parts[part]):

@@ -53,7 +53,7 @@ class Archive:
     size: int
     md5: str
     path: str | None = None
-    members: tuple[str, ...] = ()
+    members: Sequence[str] = ()
 
 
 def fetch(archives: Sequence[Archive], folder: Path) -> None:
@@ -85,14 +85,21 @@ def download(url: str, partial: Path, size: int, md5: str) -> None:
     Raises `DataError` if the server cannot be reached or sends something else.
     """
     partial.parent.mkdir(parents=True, exist_ok=True)
-    have = partial.stat().st_size if partial.exists() else 0
-    if have < size:
+    broke = f"{url} broke off; run the same command again to go on from there"
+    if (have := partial.stat().st_size if partial.exists() else 0) < size:
         print(f"fetching {url} ({size / 1e6:,.1f} MB)", file=sys.stderr)
-        _receive(url, partial, have, size)
+        try:
+            _receive(url, partial, have, size)
+        except (http.client.HTTPException, TimeoutError, ConnectionError) as error:
+            raise DataError(f"{broke} ({error})") from error
+        except urllib.error.URLError as error:
+            raise DataError(
+                f"{url} cannot be fetched ({error.reason}); without a network, copy the files from "
+                "another machine into the data folder"
+            ) from error
     if partial.stat().st_size < size:
-        raise DataError(f"{url} broke off; run the same command again to go on from there")
-    found = md5_of(partial)
-    if found != md5:
+        raise DataError(broke)
+    if (found := md5_of(partial)) != md5:
         partial.unlink()
         raise DataError(
             f"{url} does not have the checksum of the release (MD5 {found}, not "
@@ -103,24 +110,14 @@ def download(url: str, partial: Path, size: int, md5: str) -> None:
 def _receive(url: str, partial: Path, have: int, size: int) -> None:
     """Appends what the server sends, up to one byte more than `size` in all."""
     headers = {"User-Agent": "fedrepro", **({"Range": f"bytes={have}-"} if have else {})}
-    try:
-        request = urllib.request.Request(url, headers=headers)
-        with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer:
-            resumed = answer.status == 206
-            left = size + 1 - (have if resumed else 0)
-            with partial.open("ab" if resumed else "wb") as file:
-                while chunk := answer.read(min(_CHUNK, left)):
-                    file.write(chunk)
-                    left -= len(chunk)
-    except (http.client.HTTPException, TimeoutError, ConnectionError) as error:
-        raise DataError(
-            f"{url} broke off ({error}); run the same command again to go on from there"
-        ) from error
-    except urllib.error.URLError as error:
-        raise DataError(
-            f"{url} cannot be fetched ({error.reason}); without a network, copy the files from "
-            "another machine into the data folder"
-        ) from error
+    request = urllib.request.Request(url, headers=headers)
+    with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer:
+        resumed = answer.status == 206
+        left = size + 1 - (have if resumed else 0)
+        with partial.open("ab" if resumed else "wb") as file:
+            while chunk := answer.read(min(_CHUNK, left)):
+                file.write(chunk)
+                left -= len(chunk)
 
 
 def unpack(packed: Path, archive: Archive, folder: Path) -> None:

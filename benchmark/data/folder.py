@@ -54,15 +54,12 @@ def read_folder(
     `where` are taken, without labels; with 0 there may be any number of classes. Decoded arrays are
     cached under the names, sizes and times of all images; a damaged .npz is made again.
 
-    Raises `DataError` for a wrong number of classes, other classes than in the other part, a class
-    without images, folders inside of a class, images beside the classes, images of different sizes
-    or of formats that are not read, unreadable images and a folder that cannot be listed.
+    Raises `DataError` for classes and files that cannot be meant so, and for unreadable ones.
     """
     try:
         folders = _folders(where, n_classes)
-        listed, passed = list[tuple[str, int, int, int]](), list[str]()
-        if n_classes is not None:
-            passed += files_beside(where)
+        listed = list[tuple[str, int, int, int]]()
+        passed = [] if n_classes is None else files_beside(where)
         for name, label in folders:
             images, others = _images_in(name, nested=n_classes is None)
             listed += [(*file, label) for file in images]
@@ -75,10 +72,18 @@ def read_folder(
         raise DataError(f"{where} holds no images ({', '.join(FORMATS)})")
     title = f"{where.parent.name}-{where.name}-{_key(where.resolve(), channels, n_classes)[:8]}"
     cached = folder / NAME / f"{title}-{_key(_DECODED, *listed)}.npz"
-    pixels = _cached(cached, len(listed), channels)
+    pixels = None
+    # Whatever a damaged file makes zipfile and numpy raise: it is made again.
+    with contextlib.suppress(Exception), np.load(cached) as kept:
+        pixels = kept["images"]
     if pixels is None:
         pixels = _decoded([path for path, *_ in listed], channels)
-        _keep(pixels, cached, title)
+        with contextlib.suppress(OSError):
+            with replacing(cached) as file:
+                np.savez(file, images=pixels)
+            for old in cached.parent.glob(f"{title}-*.npz"):
+                if old != cached:
+                    old.unlink(missing_ok=True)
     labels = None if n_classes is None else torch.tensor([label for *_, label in listed])
     return torch.from_numpy(pixels), labels, told_of(passed, where.parent)
 
@@ -147,10 +152,9 @@ def _images_in(folder: str, nested: bool) -> tuple[list[tuple[str, int, int]], l
 
 
 def _decoded(paths: list[str], channels: int) -> NDArray[np.uint8]:
-    first = decode(paths[0], channels)
-    images = np.empty((len(paths), *first.shape), dtype=np.uint8)
+    images = np.empty((len(paths), *decode(paths[0], channels).shape), dtype=np.uint8)
     for i, path in enumerate(paths):
-        pixels = decode(path, channels) if i else first
+        pixels = decode(path, channels)
         if pixels.shape != images.shape[1:]:
             raise DataError(
                 f"{path} has {pixels.shape[2]}x{pixels.shape[1]} pixels and {paths[0]} has "
@@ -197,21 +201,3 @@ def _bytes_of(picture: Image.Image, path: str, channels: int) -> NDArray[np.uint
             "grey or RGB"
         )
     return np.asarray(picture.convert("L" if channels == 1 else "RGB"))
-
-
-def _cached(path: Path, n: int, channels: int) -> NDArray[np.uint8] | None:
-    # Whatever a damaged file makes zipfile and numpy raise: it is made again.
-    with contextlib.suppress(Exception), np.load(path) as kept:
-        images: NDArray[np.uint8] = kept["images"]
-        right = images.dtype == np.uint8 and images.ndim == 4
-        return images if right and images.shape[:2] == (n, channels) else None
-    return None
-
-
-def _keep(images: NDArray[np.uint8], path: Path, title: str) -> None:
-    with contextlib.suppress(OSError):
-        with replacing(path) as file:
-            np.savez(file, images=images)
-        for old in path.parent.glob(f"{title}-*.npz"):
-            if old != path:
-                old.unlink(missing_ok=True)

@@ -56,12 +56,17 @@ def read_idx(
     return content, np.frombuffer(content, dtype=np.uint8, offset=start).reshape(shape)
 
 
-def idx_parts(train: str, test: str) -> Mapping[str, tuple[str, str]]:
-    """The names of a release's files of images and labels, from how they name its parts."""
-    return {
-        part: (f"{name}-images-idx3-ubyte", f"{name}-labels-idx1-ubyte")
-        for part, name in (("train", train), ("test", test))
-    }
+def read_shipped(path: Path, dimensions: int, sha256: str) -> NDArray[np.uint8]:
+    """The array in an IDX file that comes with fedrepro.
+
+    sha256: of the unpacked file, since compressors differ.
+
+    Raises `DataError` if it is another file.
+    """
+    content, array = read_idx(path, dimensions)
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise DataError(f"{path} is not the file that comes with fedrepro; install again")
+    return array
 
 
 class IdxSet(ReleasedSet):
@@ -71,8 +76,6 @@ class IdxSet(ReleasedSet):
     whether rows and columns of the images are swapped.
     """
 
-    channels = 1
-    parts = idx_parts("train", "t10k")
     transposed: ClassVar[bool] = False
 
     def present(self, path: Path) -> bool:
@@ -116,7 +119,6 @@ class CifarSet(ReleasedSet):
     checksum every time, and may name nothing but what NumPy arrays consist of.
     """
 
-    channels = 3
     labels: ClassVar[str]
 
     def read_release(self, part: Part, place: Path) -> Stored:

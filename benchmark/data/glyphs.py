@@ -14,7 +14,6 @@ The same images are drawn on every platform. Random numbers are uniform ones of 
 double precision, without a matrix product, a sum over an axis or a function of a system's library.
 """
 
-import hashlib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -23,16 +22,14 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
-from ..errors import DataError
-from .formats import read_idx
+from .formats import read_shipped
 
 Floats = NDArray[np.float64]
 SIDE = 28
 """Pixels of an image's side, and of the em of a font at size 1."""
 FOLDER = Path(__file__).parent / "excerpts" / "glyphs"
 MASKS = "masks-idx4-ubyte.gz"
-SHA256 = "939eaa65ff248b24f426bdf5a1bb08621ce2a97c3785be63c6d5f72892833fc9"
-"""Of the unpacked file, since compressors differ."""
+_SHA256 = "939eaa65ff248b24f426bdf5a1bb08621ce2a97c3785be63c6d5f72892833fc9"
 
 DIGITS = "0123456789"
 LATIN = "ACDEGHJKLMNPQRTUVWXYZabdefijkmnoqrsty"
@@ -77,10 +74,7 @@ def masks() -> NDArray[np.uint8]:
 
     Raises `DataError` if the file is not the one that comes with fedrepro.
     """
-    content, array = read_idx(FOLDER / MASKS, 4)
-    if hashlib.sha256(content).hexdigest() != SHA256:
-        raise DataError(f"{FOLDER / MASKS} is not the file that comes with fedrepro; install again")
-    return array
+    return read_shipped(FOLDER / MASKS, 4, _SHA256)
 
 
 def draw(look: Look, characters: NDArray[np.int64], random: RandomState) -> NDArray[np.uint8]:

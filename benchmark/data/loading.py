@@ -2,9 +2,10 @@
 
 import hashlib
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -48,15 +49,13 @@ def find(name: str) -> DataSet:
 
 def classes_of(name: str, data_dir: Path | None = None) -> int:
     """How many classes a data set has; only data of one's own are read."""
-    if is_own(name):
-        return _own(name, data_folder(data_dir), False)[1]
-    return find(name).n_classes
+    n_classes: int = (_own(name, data_dir, False) if is_own(name) else find(name)).n_classes
+    return n_classes
 
 
-def _own(name: str, folder: Path, download: bool) -> tuple[Mapping[str, Stored], int]:
+def _own(name: str, data_dir: Path | None, download: bool) -> Any:
     # By name: other runs do not depend on how data of one's own are read.
-    found = importlib.import_module("fedrepro.benchmark.data.own").content(name, folder, download)
-    return found.parts, found.n_classes
+    return importlib.import_module("fedrepro.benchmark.data.own").content(name, data_dir, download)
 
 
 def load(
@@ -83,16 +82,16 @@ def load(
     """
     if part not in PARTS:
         raise DataError(f"{name} has no part '{part}'; parts are {', '.join(PARTS)}")
-    folder = data_folder(data_dir)
     read: Part = "test" if part == "test" else "train"
+    data = _own(name, data_dir, download) if is_own(name) else find(name)
+    if not data.n_classes and part != "unlabeled":
+        raise DataError(f"{name} has no part '{part}', only 'unlabeled'")
     try:
-        if is_own(name):
-            parts, n_classes = _own(name, folder, download)
-            stored = parts.get(part) or parts[read]
-        else:
-            data = find(name)
+        if isinstance(data, DataSet):
             read = "unlabeled" if part == "unlabeled" and data.has_unlabeled else read
-            stored, n_classes = data.read(read, folder, download), data.n_classes
+            stored = data.read(read, data_folder(data_dir), download)
+        else:
+            stored = data.parts.get(part) or data.parts[read]
     except OSError as error:
         raise DataError(f"{name} cannot be read ({error})") from error
     labels = None if part == "unlabeled" else stored.labels
@@ -100,7 +99,8 @@ def load(
     checksum = _checksum(stored, labels is not None, index)
     images_used = prepare(stored.images, index, image_size, channels)
     portion = ImageSet(images_used, labels if labels is None or index is None else labels[index])
-    return Loaded(portion, n_classes, checksum, stored.is_release, stored.note, stored.source)
+    facts = stored.is_release, stored.note, stored.source
+    return Loaded(portion, data.n_classes, checksum, *facts)
 
 
 def _chosen(
@@ -125,8 +125,7 @@ def _checksum(stored: Stored, labelled: bool, index: Tensor | None) -> str:
             digest.update(stored.labels.contiguous().numpy().tobytes())
         return digest.hexdigest()
 
-    is_mapped = bool(stored.files)
-    whole = once(f"sha256 {labelled}", stored.files, compute) if is_mapped else compute()
+    whole = once(f"sha256 {labelled}", stored.files, compute) if stored.files else compute()
     if index is None:
         return whole
     return hashlib.sha256(bytes.fromhex(whole) + index.contiguous().numpy().tobytes()).hexdigest()

@@ -159,10 +159,10 @@ def _of_code(data: DataSet, folder: Path, download: bool) -> Found:
 def _of_npz(file: Path) -> Found:
     with np.load(file, allow_pickle=False) as held:
         arrays = {name: held[name] for name in held.files}
-    for name in ("images", "labels", "split"):
-        if name not in arrays:
-            raise DataError(f"{file} lacks the array '{name}'; it needs {_NEEDS}")
-    images, labels, split = (arrays.pop(name) for name in ("images", "labels", "split"))
+    wanted = ("images", "labels", "split")
+    if lacking := [name for name in wanted if name not in arrays]:
+        raise DataError(f"{file} lacks the array '{lacking[0]}'; it needs {_NEEDS}")
+    images, labels, split = (arrays.pop(name) for name in wanted)
     note = f"arrays that were not read: {', '.join(arrays)}" if arrays else None
     return _by_split(file, images, labels, split, note)
 

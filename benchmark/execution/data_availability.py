@@ -1,10 +1,9 @@
 """Whether the data that runs read are there, and whether they have changed since a trial."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from ...methods import registry
 from ...methods.seeds import Seeds
@@ -52,22 +51,19 @@ class DataAvailability:
             return None
         key = json.dumps([wanted, clients], sort_keys=True)
         if key not in self._dealt:
-            self._dealt[key] = self._deal(wanted, clients)
+            train, test = (
+                data.load(wanted["name"], wanted[part], data_dir=self.data_dir, images=images)
+                for part, images in (("part", wanted["images"]), ("test_part", None))
+            )
+            partition = registry.make("partition", clients["partition"], clients)
+            self._dealt[key] = None
+            try:
+                partition.deal(train.portion, test.portion, train.n_classes, Seeds(0))
+            except ValueError as error:
+                self._dealt[key] = f"{wanted['name']} does not suit the paper's clients: {error}"
+            except Exception:  # a mistake in code of one's own, which training tells with its line
+                pass
         return self._dealt[key]
-
-    def _deal(self, wanted: Mapping[str, Any], clients: Mapping[str, Any]) -> str | None:
-        train, test = (
-            data.load(wanted["name"], wanted[part], data_dir=self.data_dir, images=images)
-            for part, images in (("part", wanted["images"]), ("test_part", None))
-        )
-        partition = registry.make("partition", clients["partition"], clients)
-        try:
-            partition.deal(train.portion, test.portion, train.n_classes, Seeds(0))
-        except ValueError as error:
-            return f"{wanted['name']} does not suit the paper's clients: {error}"
-        except Exception:  # a mistake in code of one's own, which training tells with its line
-            return None
-        return None
 
     def _look(self, wanted: Wanted, download: bool = False) -> str | DataError:
         found, (name, part, images) = self._found.get(wanted), wanted

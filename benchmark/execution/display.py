@@ -12,8 +12,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from ..planning.estimate import duration
-from .jobs import TrialName
 
+TrialName = tuple[str, int]
+"""Run key and seed."""
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 10.0
 """Between lines; each pause is twice the one before, so that the first seconds are not silent."""
 _BELIEVED = 0.04
@@ -69,12 +70,15 @@ class Display:
         self._running[name] = _Running(label)
         self._show()
 
+    def said(self, name: TrialName, sentence: str) -> None:
+        """A trial that began has something to say."""
+        self.say(f"{self._running[name].label}: {sentence}")
+
     def advanced(self, name: TrialName, done: int, total: int) -> None:
         """So many of so many rounds of a trial are done."""
         trial = self._running[name]
         trial.done, trial.total = done, total
-        self._measure()
-        self._show()
+        self._show(is_progress=True)
 
     def ended(self, name: TrialName, failed: bool) -> None:
         """A trial ended, or will never begin."""
@@ -82,8 +86,7 @@ class Display:
         self._finished += 1
         self._failures += failed
         self._finished_s += self._seconds[name]
-        self._measure()
-        self._show()
+        self._show(is_progress=True)
 
     def seconds_left(self) -> float | None:
         """Estimated seconds until the end; None while nothing can be said.
@@ -123,18 +126,13 @@ class Display:
 
     def _done(self) -> float:
         """Estimated seconds of what is done."""
-        parts = (
-            self._seconds[name] * trial.done / (trial.total or 1)
-            for name, trial in self._running.items()
-        )
+        running = self._running.items()
+        parts = (self._seconds[name] * one.done / (one.total or 1) for name, one in running)
         return self._finished_s + sum(parts)
 
-    def _measure(self) -> None:
-        """Begins to measure with the first round or trial that is done."""
-        if self._measured_from is None:
+    def _show(self, is_progress: bool = False) -> None:
+        if is_progress and self._measured_from is None:
             self._measured_from = self.clock(), self._done()
-
-    def _show(self) -> None:
         if not self._bar.disable:
             done = self._done()
             self._bar.update(self._task, completed=done, total=self._all_s, description=self.line())

@@ -5,30 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from ...methods.outcome import Outcome
 from ..config import RunConfig
+from .display import Display, TrialName
 
 ATTEMPTS = 2
 """How often a trial is tried when its worker is killed or memory runs out; anew for each time that
 it has saved itself since."""
-
-
-TrialName = tuple[str, int]
-"""Run key and seed."""
-
-
-class Listener(Protocol):
-    """What hears of trials: `execution.display` shows it."""
-
-    def say(self, sentence: str) -> None: ...
-
-    def started(self, name: TrialName, label: str) -> None: ...
-
-    def advanced(self, name: TrialName, done: int, total: int) -> None: ...
-
-    def ended(self, name: TrialName, failed: bool) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -82,10 +67,11 @@ Result = Done | Failed
 class Dispatch:
     """The jobs of one run: an executor takes them from here and tells what becomes of them.
 
-    Jobs come in the order given, each held back until the one that it needs is done.
+    Jobs come in the order given, each held back until the one that it needs is done. What an
+    executor has to say of a job, it says to `display`.
     """
 
-    def __init__(self, jobs: Sequence[Job], display: Listener) -> None:
+    def __init__(self, jobs: Sequence[Job], display: Display) -> None:
         self._jobs, self.display = jobs, display
         self._place = {job.name: i for i, job in enumerate(jobs)}
         self._held: dict[TrialName, list[int]] = defaultdict(list)
@@ -140,19 +126,3 @@ class Dispatch:
     def saved_at(self, job: Job) -> float | None:
         """When a job saved itself last, in any measure of time; None for never."""
         return None
-
-    def started(self, job: Job) -> None:
-        """A job began."""
-        self.display.started(job.name, job.label)
-
-    def advanced(self, job: Job, done: int, total: int) -> None:
-        """So many of so many rounds are done."""
-        self.display.advanced(job.name, done, total)
-
-    def said(self, job: Job, sentence: str) -> None:
-        """A job has something to say."""
-        self.display.say(f"{job.label}: {sentence}")
-
-    def waiting(self, why: str) -> None:
-        """Nothing is trained now."""
-        self.display.say(why)

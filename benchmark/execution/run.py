@@ -25,9 +25,9 @@ from ..store.store import Store
 from ..training.training import device_name
 from . import executors
 from .data_availability import DataAvailability
-from .display import Display
+from .display import Display, TrialName
 from .executors import Executor, ExecutorOptions
-from .jobs import Dispatch, Done, Failed, Job, Result, TrialName
+from .jobs import Dispatch, Done, Failed, Job, Result
 from .processes import alarm
 
 _GENEROUS = 20.0
@@ -41,6 +41,7 @@ class _BudgetSpentError(BaseException):
 
 
 Order = Literal["longest chain", "shortest", "given"]
+"""Which trials come first: those that begin the longest chain, the shortest, or as they are."""
 
 
 @dataclass
@@ -121,9 +122,8 @@ def execute(
     chosen = executors.find(executor)(options)
     with store.writing():
         todo, done = _sort_out(plan, store, DataAvailability(data_dir, download), trials, shown.say)
-        by: Order = (
-            "given" if trials is not None else "shortest" if budget < math.inf else "longest chain"
-        )
+        by: Order = "longest chain" if budget == math.inf else "shortest"
+        by = by if trials is None else "given"
         ordered, seconds, is_measured = _in_order(todo, store, chosen, time_limit, shown.say, by)
         shown.begin(seconds, chosen.slots, is_measured)
         if todo:
@@ -139,23 +139,19 @@ def execute(
 def rehearse(
     plan: Plan,
     store: Store,
-    *,
-    data_dir: Path | None = None,
-    device: str = "auto",
-    jobs: int | None = None,
+    options: ExecutorOptions,
     executor: str = "local",
-    cluster: Path | None = None,
     time_limit: float | None = None,
-    checkpoint_every: float = 0.0,
     trials: Sequence[Trial] | None = None,
 ) -> list[str]:
     """Lines that say what `execute` would submit, where, and in which order; nothing is written."""
-    chosen = executors.find(executor)(ExecutorOptions(data_dir, device, jobs, cluster))
-    todo, _ = _sort_out(plan, store, DataAvailability(data_dir, False), trials, Display().say)
+    chosen, shown = executors.find(executor)(options), Display()
+    available = DataAvailability(options.data_dir, download=False)
+    todo, _ = _sort_out(plan, store, available, trials, shown.say)
     by: Order = "longest chain" if trials is None else "given"
-    ordered, _, _ = _in_order(todo, store, chosen, time_limit, Display().say, by)
+    ordered, _, _ = _in_order(todo, store, chosen, time_limit, shown.say, by)
     lines = [*chosen.describe(), f"{len(todo)} trials would be submitted, in this order:"]
-    dispatch = Dispatch(ordered, Display())
+    dispatch = Dispatch(ordered, shown)
     while (job := dispatch.next()) is not None:
         after = "" if job.needs is None else f", after {job.needs[0]} trial {job.needs[1]}"
         limit = "" if job.limit_s is None else f", at most {duration(job.limit_s)}"
@@ -208,11 +204,9 @@ def _in_order(
     say: Callable[[str], None],
     by: Order,
 ) -> tuple[list[Job], dict[TrialName, float], bool]:
-    """Jobs with limits, their estimated seconds, and whether these are measured or only compare
-    them.
+    """Jobs with limits, their estimated seconds, and whether these are measured.
 
-    by: first those that begin the longest chain, the shortest, or as they are. Raises
-    `FedreproError` for what the device cannot do, and says what it does slowly.
+    Raises `FedreproError` for what the device cannot do, and says what it does slowly.
     """
     device = executor.device
     for precision in sorted({job.config.precision for job in todo}):

@@ -12,14 +12,12 @@ from dataclasses import replace
 
 from ..claims.bind_cells import bind
 from ..claims.contrasts import is_trained
-from ..claims.nodes import Elementary
 from ..config import RunConfig, Trial, with_starts
 from ..judging.evidence import load_trials
 from ..judging.judge import judge
 from ..planning.estimate import duration
 from ..planning.headroom import METRIC, PIXELS
 from ..planning.plan import Plan
-from ..spec.model import CellKey
 from ..store.store import Store
 from .run import Execution
 
@@ -38,7 +36,11 @@ def steps(
     left, asked = list(runs), set[Trial]()
     for look in plan.looks or (None,):
         if asked:
-            left = [one for one in _undecided(plan, store, not_run) if one in runs]
+            report = judge(plan, load_trials(plan, store, not_run), command="", audit=False)
+            tables = (*report.tables, *report.controls)
+            # What was not tested has no trials to come.
+            words = {(one.id, claim.id): claim.word for one in tables for claim in one.claims}
+            left = [one for one in runs if words.get(one) in ("OPEN", "NOT SEEN")]
         if not left:
             return
         wanted = dict.fromkeys(run for name in left for run in runs[name])
@@ -88,27 +90,11 @@ def runs_of_claims(plan: Plan) -> Mapping[ClaimName, tuple[RunConfig, ...]]:
             read = [*cells, *(rooms if claim.control is not None else ())]
             runs = dict.fromkeys(one.config for one in read if one is not None and one.config)
             able = all(one and (one.config or one.cell.kind == "analytic") for one in cells)
-            if runs and able and not _states_scaled_size(bound, scaled):
+            sizes = (leaf for one in bound if one.relation == "=" for leaf in one.leaves)
+            is_scaled = any(leaf.key in scaled and is_trained(leaf) for leaf in sizes)
+            if runs and able and not is_scaled:
                 found[table.id, claim.id] = tuple(runs)
     return found
-
-
-def _states_scaled_size(bound: Sequence[Elementary], scaled: Collection[CellKey]) -> bool:
-    return any(
-        one.relation == "=" and any(leaf.key in scaled and is_trained(leaf) for leaf in one.leaves)
-        for one in bound
-    )
-
-
-def _undecided(plan: Plan, store: Store, not_run: Mapping[str, str]) -> list[ClaimName]:
-    """The claims that were tested and are open: what was not tested has no trials to come."""
-    report = judge(plan, load_trials(plan, store, not_run), command="", audit=False)
-    return [
-        (table.id, claim.id)
-        for table in (*report.tables, *report.controls)
-        for claim in table.claims
-        if claim.word in ("OPEN", "NOT SEEN")
-    ]
 
 
 def _by_seed(plan: Plan, runs: Collection[RunConfig]) -> Iterator[Trial]:

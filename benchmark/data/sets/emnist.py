@@ -15,28 +15,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..fetch import Archive, md5_of
-from ..formats import IdxSet, idx_parts, read_idx
+from ..fetch import md5_of
+from ..formats import IdxSet, read_idx
 
-_ZIP, _MD5 = "gzip.zip", "58c8d27c78d21e728a6bc7b3cc06412e"
+_ZIP = "gzip.zip"
 
 
 class Emnist(IdxSet):
     """`EMNIST/raw/gzip.zip`, as torchvision fetches it, or `emnist-balanced-*-ubyte` beside it."""
 
     n_classes = 47
-    folder = "EMNIST/raw"
-    parts = idx_parts("emnist-balanced-train", "emnist-balanced-test")
-    md5 = {_ZIP: _MD5}  # noqa: RUF012
     transposed = True
-    archives = (
-        Archive(
-            "https://biometrics.nist.gov/cs_links/EMNIST/gzip.zip",
-            561_753_746,
-            _MD5,
-            path=f"EMNIST/raw/{_ZIP}",
-        ),
-    )
 
     def present(self, path: Path) -> bool:
         return path.with_name(_ZIP).is_file() or super().present(path)

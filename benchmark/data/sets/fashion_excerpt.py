@@ -6,39 +6,30 @@ without labels, the first 200 of each in its test part for testing: no image is 
 `tools/excerpt.py` makes the files from the release.
 """
 
-import hashlib
 from functools import cache
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from ...errors import DataError
 from ..base import DataSet, Part, Stored
-from ..formats import read_idx
+from ..formats import read_shipped
 
 FOLDER = Path(__file__).parents[1] / "excerpts" / "fashion-mnist"
 IMAGES, LABELS = "images-idx3-ubyte.gz", "labels-idx1-ubyte.gz"
-SHA256 = {
+_SHA256 = {
     IMAGES: "1a6357fd6c9651d694ea1670b69a23b9c90b59f3ad94e92a7a2056801acf923f",
     LABELS: "3333385b53950cb7e341b6628c605bdcba60833d4fcac151ed63ee5420b76a66",
 }
-"""Of the unpacked files, since compressors differ."""
-
 _BOUNDS = {"train": (0, 4000), "unlabeled": (4000, 6000), "test": (6000, 8000)}
-
-
-def _held(name: str, dimensions: int) -> Tensor:
-    content, array = read_idx(FOLDER / name, dimensions)
-    if hashlib.sha256(content).hexdigest() != SHA256[name]:
-        raise DataError(f"{FOLDER / name} is not the file that comes with fedrepro; install again")
-    return torch.from_numpy(array)
 
 
 @cache
 def _excerpt() -> tuple[Tensor, Tensor]:
     """Images n x 1 x 28 x 28 and classes, int64; every trial of a worker asks for them."""
-    return _held(IMAGES, 3).unsqueeze(1), _held(LABELS, 1).to(torch.int64)
+    images = read_shipped(FOLDER / IMAGES, 3, _SHA256[IMAGES])
+    labels = read_shipped(FOLDER / LABELS, 1, _SHA256[LABELS])
+    return torch.from_numpy(images).unsqueeze(1), torch.from_numpy(labels).to(torch.int64)
 
 
 class FashionExcerpt(DataSet):

@@ -40,11 +40,11 @@ class LocalExecutor(Executor):
             _Pool(dispatch, self.options, self.workers, self.devices).run()
             return
         while (job := dispatch.next()) is not None:
-            dispatch.started(job)
-            tell = partial(dispatch.advanced, job), partial(dispatch.said, job)
+            shown, encoder = dispatch.display, dispatch.encoder_of(job)
+            shown.started(job.name, job.label)
+            tell = partial(shown.advanced, job.name), partial(shown.said, job.name)
             # A budget has this process's one timer.
             endless = replace(job, limit_s=None)
-            encoder = dispatch.encoder_of(job)
             dispatch.settle(job, perform(endless, encoder, self.options, self.device, *tell))
 
     @property
@@ -117,7 +117,7 @@ class _Pool:
         while (idle or len(self.workers) < self.size) and (job := self.dispatch.next()) is not None:
             worker = idle.pop(0) if idle else self._start()
             worker.job = job
-            self.dispatch.started(job)
+            self.dispatch.display.started(job.name, job.label)
             # That a worker has just died is noticed when its pipe is read.
             with suppress(OSError):
                 worker.pipe.send((job, self.dispatch.encoder_of(job)))
@@ -149,7 +149,7 @@ class _Pool:
             job, worker.job = worker.job, None
             self.dispatch.settle(job, *content)
         else:
-            getattr(self.dispatch, kind)(worker.job, *content)
+            getattr(self.dispatch.display, kind)(worker.job.name, *content)
 
     def _bury(self, worker: _Worker, job: Job) -> None:
         worker.process.join(_EXIT_S)  # a pipe closes a little earlier

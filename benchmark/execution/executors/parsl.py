@@ -79,14 +79,14 @@ class ParslExecutor(Executor):
 
     def train(self, dispatch: Dispatch) -> None:
         kernel = self._start()
-        watch = _NodeWatch(self.cluster, kernel.executors[_LABEL], dispatch.waiting)
+        watch = _NodeWatch(self.cluster, kernel.executors[_LABEL], dispatch.display.say)
         app = PythonApp(train_remotely, kernel)  # type: ignore[no-untyped-call]
         running: dict[Future[Result], Job] = {}
         try:
             while True:
                 # As many wait there as are trained, so that no worker does between two trials.
                 while len(running) < 2 * self.slots and (job := dispatch.next()) is not None:
-                    dispatch.started(job)
+                    dispatch.display.started(job.name, job.label)
                     encoder = dispatch.encoder_of(job)
                     weights = None if encoder is None else encoder.read_bytes()
                     running[app(job, weights, self.options, self.device)] = job

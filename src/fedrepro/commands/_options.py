@@ -12,11 +12,11 @@ import re
 import sys
 import tomllib
 import typing
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedrepro.benchmark.errors import FedreproError, SpecError
+from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.printable import printable
 from fedrepro.benchmark.spec import limits, names
 from fedrepro.benchmark.spec.folders import hidden, searched
@@ -27,6 +27,7 @@ from fedrepro.benchmark.spec.settings import FIXED, PRECISION
 from fedrepro.commands._terminal import complain
 
 if TYPE_CHECKING:
+    from fedrepro.benchmark.execution.executors import ExecutorOptions
     from fedrepro.benchmark.planning.estimate import TrialTimes
     from fedrepro.benchmark.planning.plan import Plan
     from fedrepro.benchmark.store.store import Store
@@ -37,7 +38,8 @@ _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _LONGEST_S = 1e8
 _ANYWHERE = (("local", "auto"), ("local", "cpu"))
 """Executor and device that every machine has, which is known without torch."""
-_USUAL = "reduced"
+USUAL = "reduced"
+"""The profile where none is named."""
 
 
 def option(*names: str, **settings: Any) -> Argument:
@@ -123,7 +125,7 @@ def trials(help: str) -> Argument:
     return option("--trials", type=whole_number(1, limits.TRIALS), metavar="N", help=help)
 
 
-def profile(help: str = "default: reduced", default: str | None = _USUAL) -> Argument:
+def profile(help: str = "default: reduced", default: str | None = USUAL) -> Argument:
     """How much is run."""
     return option("--profile", default=default, help=help)
 
@@ -237,15 +239,20 @@ def complete(given: argparse.Namespace) -> None:
         complain(told)
     if "executor" not in given or (given.executor, given.device) in _ANYWHERE:
         return
-    from fedrepro.benchmark.execution import executors
+    from fedrepro.benchmark.execution.executors import find
+
+    find(given.executor)(where(given))
+
+
+def where(given: argparse.Namespace) -> "ExecutorOptions":
+    """Where trials run; on nothing else does an executor depend."""
     from fedrepro.benchmark.execution.executors import ExecutorOptions
 
-    options = ExecutorOptions(given.data_dir, given.device, given.jobs, given.cluster)
-    executors.find(given.executor)(options)
+    return ExecutorOptions(given.data_dir, given.device, given.jobs, given.cluster)
 
 
 def execution(given: argparse.Namespace) -> dict[str, Any]:
-    """What `execute` and `rehearse` of `benchmark.execution.run` take of them."""
+    """What `benchmark.execution.run.execute` takes of them."""
     names = ("data_dir", "device", "jobs", "executor", "cluster", "time_limit", "checkpoint_every")
     return {name: getattr(given, name) for name in names}
 
@@ -353,50 +360,11 @@ def plan(given: argparse.Namespace, paper: Paper, profile: str | None = None) ->
     )
 
 
-def stored_profile(parser: argparse._ActionsContainer) -> None:
-    """Leaves `--profile` open where it is not given, for `choose_profile`."""
-    parser.set_defaults(profile=None)
-
-
-def choose_profile(given: argparse.Namespace, ids: Sequence[str], store: "Store") -> None:
-    """Sets `given.profile` where it is open: reduced, or the first other one that has trials.
-
-    ids: of papers; none means all. Papers whose specs are wrong are left out here; whoever reads
-    them says what is wrong. Profiles are tried in the order of the specs, and a line says which
-    one it is if it is not reduced.
-    """
-    if given.profile is not None:
-        return
-    given.profile = _USUAL
-    stored = {record.run for record in store.records()}
-    papers, root = [], searched(given.specs)
-    for id in (ids or paper_ids(root)) if stored else ():
-        with contextlib.suppress(SpecError):
-            papers.append(load_paper(id, root))
-
-    def has_trials(profile: str, paper: Paper) -> bool:
-        try:
-            runs = plan(given, paper, profile).runs
-        except SpecError:  # the profile, or a selection, that this paper does not have
-            return False
-        # All profiles share the counts of costs.
-        return any(run.key in stored for run in runs if run.stage != "costs")
-
-    for name in dict.fromkeys((_USUAL, *(name for one in papers for name in one.profiles))):
-        if any(has_trials(name, one) for one in papers):
-            given.profile = name
-            break
-    if given.profile != _USUAL:
-        said = f"nothing is stored under the profile '{_USUAL}': this is '{given.profile}'"
-        note(f"{said} (--profile asks for another)")
-
-
 def estimator_for(given: argparse.Namespace, store: "Store") -> "TrialTimes":
     """Learns from what is stored; asked for only if a trial is missing, or estimates are shown."""
-    from fedrepro.benchmark.execution.executors import ExecutorOptions
     from fedrepro.benchmark.execution.executors.local import LocalExecutor
     from fedrepro.benchmark.planning.estimate import TrialTimes
     from fedrepro.benchmark.training.training import device_name
 
-    here = LocalExecutor(ExecutorOptions(None, given.device, given.jobs))
+    here = LocalExecutor(where(given))
     return TrialTimes(device_name(here.device), store.records(), workers=here.slots)

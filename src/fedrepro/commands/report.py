@@ -5,7 +5,15 @@ import time
 
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.commands import _options as options
-from fedrepro.commands._judged import default_folder, folder_of, judged, show, store_at
+from fedrepro.commands._judged import (
+    choose_profile,
+    default_folder,
+    folder_of,
+    judged,
+    show,
+    store_at,
+    stored_profile,
+)
 
 EXAMPLE = "fedrepro report cpcfl mfcl --out results/reports/two-papers"
 ARGUMENTS = (
@@ -17,7 +25,7 @@ ARGUMENTS = (
         "--stale",
         "show trials of earlier code where there are none of the present one; the report says so",
     ),
-    options.stored_profile,
+    stored_profile,
 )
 
 
@@ -28,7 +36,7 @@ def execute(given: argparse.Namespace) -> int:
     if not alone:
         options.refuse_selection(given)
     store = store_at(given.store)
-    options.choose_profile(given, given.papers, store)
+    choose_profile(given, given.papers, store)
     plans = [options.plan(given, paper) for paper in options.papers_with_profile(given)]
     if not plans:
         raise FedreproError(f"no paper has a profile '{given.profile}'; fedrepro list names them")

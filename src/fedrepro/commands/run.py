@@ -49,7 +49,8 @@ def execute(given: argparse.Namespace) -> int:
         from fedrepro.benchmark.execution.run import rehearse
 
         trials = _first_step(plan, store) if given.until_decided else None
-        print("\n".join(rehearse(plan, store, trials=trials, **options.execution(given))))
+        where, limit = options.where(given), given.time_limit
+        print(*rehearse(plan, store, where, given.executor, limit, trials), sep="\n")
         return 0
     # Before the training, so that a name that no folder can have costs no work.
     folder = given.out or default_folder(plan, given)

@@ -44,21 +44,17 @@ class Heard(Dispatch):
     def __init__(
         self, jobs: list[Job], on_advance: Callable[[Job], None] = lambda job: None
     ) -> None:
-        super().__init__(jobs, quiet())
         self.results: dict[tuple[str, int], Result] = {}
         self.starts: list[tuple[str, int]] = []
-        self.on_advance = on_advance
+        shown, by_name = quiet(), {job.name: job for job in jobs}
+        shown.started = lambda name, label: self.starts.append(name)  # type: ignore[method-assign]
+        shown.advanced = lambda name, *done: on_advance(by_name[name])  # type: ignore[method-assign]
+        super().__init__(jobs, shown)
 
     def keep(self, job: Job, result: Result) -> bool:
         assert job.name not in self.results
         self.results[job.name] = result
         return isinstance(result, Done)
-
-    def started(self, job: Job) -> None:
-        self.starts.append(job.name)
-
-    def advanced(self, job: Job, done: int, total: int) -> None:
-        self.on_advance(job)
 
 
 def train(
