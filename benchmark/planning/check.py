@@ -66,7 +66,7 @@ class _Checker:
         self.resolvers: dict[str, Resolver] = {}
         for one in paper.profiles.values():
             if one.like is None:
-                under, whole = f"profile {one.name}: ", replace(one, omit=())
+                under, whole = f"profile {one.name}: ", replace(one, whole=True)
                 self.resolvers[under] = Resolver(whole)
                 self.resolvers |= {f"{under}on {on}: ": Resolver(whole, on) for on in one.on}
 

@@ -104,9 +104,8 @@ class Resolver:
 
         Raises `UnresolvedError`, a `SpecError`, if settings are missing or refused.
         """
-        for one in self.profile.omit:
-            if get(bound.experiment, one.path) == one.value:
-                return Resolved(None, one.why, bound.read)
+        if why := next(self._omissions(bound), None):
+            return Resolved(None, why, bound.read)
         # Every other metric is one more number of the same run.
         is_own = not names.exists("metric", metric) or metric in MEASUREMENTS
         overrides = self.overrides(bound)
@@ -123,6 +122,14 @@ class Resolver:
                 found = replace(found, config=found.config.in_series(self.profile.series))
             self._known[key] = found
         return self._known[key]
+
+    def _omissions(self, bound: Cell) -> Iterator[str]:
+        """Why the profile does not run a cell."""
+        if not self.profile.whole:
+            for one in self.profile.omit:
+                if get(bound.experiment, one.path) == one.value:
+                    yield one.why
+            yield from filter(None, (bound.omitted.get(self.profile.source),))
 
     def counting_run(self, cell: Cell) -> RunConfig | None:
         """The run that counts the costs of an analytic cell; None for cells that are not counted.

@@ -100,9 +100,10 @@ class Omission(InFile):
 
 @dataclass(frozen=True)
 class LocalProfile(InFile):
-    """What a row or column adds to a profile."""
+    """What a row or column adds to a profile; omit: why the profile does not run its cells."""
 
     overrides: tuple[Override, ...] = ()
+    omit: Text | None = None
 
 
 @dataclass(frozen=True)
@@ -248,7 +249,8 @@ class Cell:
     another paper, say). Skipped and descriptive cells and printed dashes have an empty experiment.
     A cell whose printed text is empty has one: a claim is about what is measured there.
     read: which number of a run it shows: that of a round counted from 1, of the last one, or of the
-    best round of the mean over clients. origin: by path, where each setting comes from.
+    best round of the mean over clients. origin: by path, where each setting comes from. omitted:
+    by profile, why that does not run it.
     """
 
     paper: str
@@ -268,6 +270,7 @@ class Cell:
     skip: str | None = None
     margin: Margin | None = None
     origin: Mapping[str, Origin] = field(default_factory=dict)
+    omitted: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def key(self) -> CellKey:
@@ -414,7 +417,8 @@ class Profile(InFile):
         looks: Numbers of trials of its interim analyses, rising. None means one, with `trials`.
         series: Which independent series its trials are.
         like: The profile from which it has overrides, data sets and omissions.
-        omit: Cells that it does not run.
+        omit: Cells that it does not run, beside those of tables, rows and columns that say so.
+        whole: Whether it runs the cells, too, that the profile that it is like leaves out.
         on: Per data-set name of `--on`, the overrides that put the profile on that set.
         data: The one of these that it runs on unless another is named.
         misses: Which condition of the choice of its data is not met.
@@ -426,6 +430,7 @@ class Profile(InFile):
     like: Name | None = None
     overrides: tuple[Override, ...] = ()
     omit: tuple[Omission, ...] = ()
+    whole: bool = False
     on: Mapping[Name, tuple[Override, ...]] = field(default_factory=dict)
     data: Name | None = None
     misses: Text | None = None

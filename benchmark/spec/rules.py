@@ -208,6 +208,8 @@ class _Rules:
         profile = _table(self.known[name])
         like = profile.get("like")
         if not isinstance(like, str):
+            if "whole" in profile:
+                self.report.add((*at, "whole"), "is for a profile that is `like` another one")
             return
         if like not in self.known:
             near = suggestion(like, sorted(set(self.known) - {name}))

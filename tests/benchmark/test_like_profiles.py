@@ -37,6 +37,20 @@ def test_it_runs_the_same_experiments_on_every_data_set_and_shares_no_trial(tmp_
         assert [run.key for run in longer.runs] == [run.in_series(9).key for run in plan.runs]
 
 
+def test_a_row_is_left_out_by_a_profile_and_those_like_it_but_not_by_one_that_is_whole(
+    tmp_path: Path,
+) -> None:
+    table = TABLE.replace("\n[[rows]]\n", '\n[[rows]]\nprofiles.reduced.omit = "time"\n', 1)
+    both = 'like = "reduced"\nseries = 9\n[profiles.all]\nlike = "reduced"\ntrials = 5\nseries = 8'
+    paper = load_paper("made-up", with_profile(tmp_path, f"{both}\nwhole = true", table))
+    left_out = {
+        profile: [one.cell.row for one in make_plan(paper, profile).cells if one.reason == "time"]
+        for profile in ("reduced", "longer", "all")
+    }
+    assert left_out["reduced"] == left_out["longer"] != []
+    assert left_out["all"] == []
+
+
 @pytest.mark.parametrize(
     ("profile", "said"),
     [
@@ -46,6 +60,7 @@ def test_it_runs_the_same_experiments_on_every_data_set_and_shares_no_trial(tmp_
         ('like = "reduced"\nseries = 10', "profile 'patient' trains the same trials"),
         ('like = "smoke"', "profile 'smoke' trains the same trials"),
         ("like = 3\nseries = 9", "like"),
+        ("series = 9\nwhole = true", "is for a profile that is `like` another one"),
         (
             'like = "reduced"\nseries = 9\n[[profiles.longer.overrides]]\npath = "training.rounds"'
             '\nvalue = 2\nwhy = "w"',
