@@ -14,13 +14,12 @@ from pathlib import Path
 from fedrepro.benchmark.judging.evidence import CellTrials, Evidence
 from fedrepro.benchmark.judging.first_lines import clause
 from fedrepro.benchmark.judging.judge import judge_evidence
-from fedrepro.benchmark.judging.scoreboard import Scoreboard
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.results import Departure, Report
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import CellKey
 from fedrepro.benchmark.stats.intervals import t_interval
-from fedrepro.reports import evidence
+from fedrepro.reports import evidence, scoreboard
 
 ROOT = Path(__file__).parent.parent
 PAPERS = ("cpcfl", "fcl", "calibre", "fedrlc", "mfcl")
@@ -102,7 +101,7 @@ def results(reports: list[Report]) -> Iterator[str]:
     """How many claims carry each word."""
     yield from table("paper", *(f"`{word}`" for word in WORDS))
     for one in reports:
-        counts = Scoreboard(one).claims
+        counts = scoreboard.counts([one], "claims")
         yield row(f"[{one.paper}](findings/{one.paper}.md)", *(counts.get(w, 0) for w in WORDS))
 
 

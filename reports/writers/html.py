@@ -9,11 +9,10 @@ from jinja2 import Template
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup, escape
 
-from ...benchmark.judging.scoreboard import Scoreboard, why_not_run
 from ...benchmark.printable import printable
 from ...benchmark.results import Report, RunSummary
 from ...benchmark.spec.fields import ADDRESS
-from .. import answer_pictures, evidence, figures, layout, overview, specification_curve, strips
+from .. import answer_pictures, evidence, figures, layout, scoreboard, specification_curve, strips
 from ..pages import badge, css_class, page
 
 FILE = "report.html"
@@ -21,7 +20,7 @@ FILE = "report.html"
 
 def render(reports: Sequence[Report]) -> str:
     """One page on all papers; everything that comes from a spec or a record is escaped."""
-    return _template().render(reports=reports, boards=list(map(Scoreboard, reports)))
+    return _template().render(reports=reports)
 
 
 @cache
@@ -30,10 +29,9 @@ def _template() -> Template:
         "answer_pictures": answer_pictures,
         "figures": figures,
         "layout": layout,
-        "overview": overview,
+        "scoreboard": scoreboard,
         "specification_curve": specification_curve,
         "strips": strips,
-        "why_not_run": why_not_run,
     }
     return page("report.html", _FILTERS, names)
 

@@ -9,10 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 from xml.etree import ElementTree
 
-from ...benchmark.judging.scoreboard import Scoreboard, of_earlier_code
 from ...benchmark.printable import printable
 from ...benchmark.results import CellResult, Report, TableResult
-from .. import evidence, layout
+from .. import evidence, layout, scoreboard
 
 FILE = "report.junit.xml"
 Tag = Literal["failure", "error", "skipped"]
@@ -29,13 +28,13 @@ def _suites(report: Report) -> Iterator[ElementTree.Element]:
     for table in report.tables:
         suite = new_suite(f"{name}.{table.id.replace('.', '-')}", created)
         yield _filled(suite, report, table)
-    yield from failed_trials(name, created, Scoreboard(report).failed)
+    yield from failed_trials(name, created, scoreboard.failed_trials(report))
 
 
 def _filled(suite: ElementTree.Element, report: Report, table: TableResult) -> ElementTree.Element:
     statements = {
         "external": "" if report.external is None else report.external.statement,
-        "earlier": of_earlier_code(report.edited),
+        "earlier": scoreboard.of_earlier_code(report.edited),
     }
     if any(statements.values()):
         said = ElementTree.SubElement(suite, "properties")

@@ -3,9 +3,8 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from ...benchmark.judging.scoreboard import Scoreboard
 from ...benchmark.results import CellResult, Report, TableResult
-from .. import evidence, layout, overview, specification_curve
+from .. import evidence, layout, scoreboard, specification_curve
 from .. import markdown_text as md
 from ..pages import page
 
@@ -19,7 +18,7 @@ def render(reports: Sequence[Report], limit: int = LIMIT) -> str:
     names = {
         "evidence": evidence,
         "layout": layout,
-        "overview": overview,
+        "scoreboard": scoreboard,
         "specification_curve": specification_curve,
         "written": md.Written,
     }
@@ -33,9 +32,9 @@ def render(reports: Sequence[Report], limit: int = LIMIT) -> str:
         "short": _short,
         "strong": md.strong,
     }
-    template, boards = page("report.md", filters, names), list(map(Scoreboard, reports))
+    template = page("report.md", filters, names)
     for whole in (True, False):
-        text = md.without_gaps(template.render(boards=boards, whole=whole))
+        text = md.without_gaps(template.render(reports=reports, whole=whole))
         if len(text.encode("utf-8", "replace")) <= limit:
             break
     return text
@@ -45,8 +44,8 @@ def _codes(texts: Iterable[str]) -> str:
     return md.Written(", ".join(map(md.code, texts)))
 
 
-def _counted(board: Scoreboard, what: overview.Counted) -> str:
-    counts = overview.counts([board], what)
+def _counted(report: Report, what: scoreboard.Counted) -> str:
+    counts = scoreboard.counts([report], what)
     return ", ".join(f"{n} {word}" for word, n in counts.items()) or "none"
 
 

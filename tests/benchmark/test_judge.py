@@ -10,7 +10,6 @@ import pytest
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.judging.evidence import load_trials
 from fedrepro.benchmark.judging.judge import judge
-from fedrepro.benchmark.judging.scoreboard import Scoreboard, exit_code
 from fedrepro.benchmark.plain import as_plain
 from fedrepro.benchmark.planning.plan import Plan, PlannedCell
 from fedrepro.benchmark.results import Departure, Verdict
@@ -28,6 +27,7 @@ from fedrepro.benchmark.spec.model import (
 from fedrepro.benchmark.store.record import TrialRecord
 from fedrepro.commands._options import parse_sets
 from fedrepro.methods.outcome import Curve
+from fedrepro.reports.scoreboard import exit_code, failed_trials
 from tests.benchmark.audit.small_paper import cell as of_paper
 from tests.benchmark.small_papers import drawn as unprinted
 
@@ -340,11 +340,11 @@ def test_a_claim_never_holds_on_the_trials_that_are_left(lost):
 def test_a_failed_trial_is_counted_and_makes_the_exit_code_1(departures):
     run = config("ours")
     plan = plan_for(run, "70.10", departures)
-    assert exit_code([Scoreboard(judged(plan, Shelf().put(run, CLOSE)))]) == 0
+    assert exit_code([judged(plan, Shelf().put(run, CLOSE))]) == 0
     shelf = Shelf(errors={(run, 2): "diverged at round 7"}).put(run, CLOSE[:2])
-    board = Scoreboard(judged(plan, shelf))
-    assert board.failed == ("ours on digits, trial 2: diverged at round 7",)
-    assert exit_code([board]) == 1
+    report = judged(plan, shelf)
+    assert failed_trials(report) == ("ours on digits, trial 2: diverged at round 7",)
+    assert exit_code([report]) == 1
 
 
 def test_numbers_that_were_only_recomputed_are_a_result_where_nothing_waits_for_a_run():
@@ -354,7 +354,7 @@ def test_numbers_that_were_only_recomputed_are_a_result_where_nothing_waits_for_
     counted = replace(one, kind="analytic", verdict=Verdict("EXACT", "r"))
     for cells, code in (((one,), 3), ((counted,), 0), ((counted, replace(one, run="key")), 3)):
         now = replace(report, tables=(replace(shown, cells=cells),))
-        assert exit_code([Scoreboard(now)]) == code
+        assert exit_code([now]) == code
 
 
 def test_a_metric_or_round_that_was_not_measured_is_an_error():
@@ -526,9 +526,7 @@ def test_a_table_that_fails_refutes_at_the_published_protocol_alone(truth, depar
     report = whole_table(truth, departures=departures)
     (found,) = report.tables
     assert found.word == word, found.reason
-    alone = replace(report, tables=(replace(found, cells=()),))
-    assert Scoreboard(alone).fails == code
-    assert exit_code([Scoreboard(report)]) == code
+    assert exit_code([report]) == code
 
 
 def test_a_divisor_that_is_zero_leaves_no_number_that_json_cannot_hold():

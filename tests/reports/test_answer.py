@@ -2,21 +2,19 @@ from dataclasses import replace
 from typing import get_args
 
 from fedrepro.benchmark.claims.answer import ClaimAnswer
-from fedrepro.benchmark.judging.scoreboard import UNPROTECTED, Scoreboard
 from fedrepro.benchmark.results import ClaimWord, Report, TableWord, VerdictWord
 from fedrepro.benchmark.stats.intervals import Interval
-from fedrepro.reports import evidence, layout, overview
+from fedrepro.reports import evidence, layout, scoreboard
 from fedrepro.reports.answer_pictures import points
-from tests.reports.conftest import ANSWER, cell, claim_that
+from tests.reports.conftest import ANSWER, claim_that
 
 
 def test_every_word_has_a_meaning_and_a_count(worded: Report) -> None:
     assert set(layout.VERDICTS) == set(get_args(VerdictWord))
     assert set(layout.CLAIMS) == set(get_args(ClaimWord))
     assert set(layout.TABLES) == set(get_args(TableWord))
-    board = Scoreboard(worded)
-    assert list(overview.counts([board], "claims"))[:-1] == list(layout.CLAIMS)[:-1]
-    assert overview.counts([board, board], "tables") == {"PASS": 2, "NOT RUN": 2}
+    assert list(scoreboard.counts([worded], "claims"))[:-1] == list(layout.CLAIMS)[:-1]
+    assert scoreboard.counts([worded, worded], "tables") == {"PASS": 2, "NOT RUN": 2}
 
 
 def line(answer: ClaimAnswer) -> str:
@@ -67,29 +65,14 @@ def test_the_picture_of_a_table_shows_the_metric_that_decides(report: Report) ->
 
 def test_a_scaled_run_refutes_nothing_and_says_so(report: Report) -> None:
     def caution(report: Report) -> str:
-        return overview.caution([Scoreboard(report)])
+        return scoreboard.caution([report])
 
     assert "no published number is reproduced or refuted here" in caution(report)
     full = replace(report, scaled=False)
     assert caution(full) == ""
-    assert caution(replace(full, protected=False)) == UNPROTECTED
+    assert caution(replace(full, protected=False)) == scoreboard.UNPROTECTED
 
 
 def test_trials_of_earlier_code_are_told(report: Report) -> None:
-    assert Scoreboard(report).earlier == ""
-    old = Scoreboard(replace(report, edited=("methods/a.py", "methods/b.py")))
-    assert "earlier code are shown: 2 files have been edited since" in overview.caution([old])
-
-
-def test_recomputed_numbers_are_analytic_cells_that_were_held_against_the_print(
-    report: Report,
-) -> None:
-    made = cell(("a",), ("b",), "1", "EXACT")
-    cells = (
-        replace(made, kind="analytic"),
-        replace(cell(("c",), ("b",), "1", "INCONCLUSIVE"), kind="analytic"),
-        replace(cell(("d",), ("b",), "1", "NOT RUN"), kind="analytic"),
-        cell(("e",), ("b",), "1", "INCONCLUSIVE"),
-    )
-    tables = (replace(report.tables[0], cells=cells),)
-    assert Scoreboard(replace(report, tables=tables)).recomputed == 2
+    old = replace(report, edited=("methods/a.py", "methods/b.py"))
+    assert "earlier code are shown: 2 files have been edited since" in scoreboard.caution([old])

@@ -4,9 +4,8 @@ from typing import get_args
 
 import pytest
 
-from fedrepro.benchmark.judging.scoreboard import Scoreboard
 from fedrepro.benchmark.results import ClaimWord, Report
-from fedrepro.commands._judged import _print_scoreboard
+from fedrepro.commands._judged import _print
 from fedrepro.reports import layout, terminal
 from fedrepro.reports.writers import html, latex, markdown
 
@@ -40,7 +39,7 @@ def test_every_report_begins_with_its_first_lines(
 ) -> None:
     first = worded.first
     page, text = html.render([worded]), markdown.render([worded]).replace("\\", "")
-    _print_scoreboard(Scoreboard(worded))
+    _print(worded)
     screen = capsys.readouterr().out
     told = (first.sentence, first.run_on, *first.evidence, *first.totals)
     for shown, end in ((page, "<h1>"), (text, "## Tables"), (screen, "  cells:")):

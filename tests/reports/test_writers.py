@@ -15,11 +15,10 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from fedrepro.benchmark.judging.judge import judge
-from fedrepro.benchmark.judging.scoreboard import Scoreboard, exit_code
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.results import ClaimWord, Detail, Report, TableWord, Verdict
 from fedrepro.benchmark.spec.load import load_paper, paper_ids
-from fedrepro.reports import overview
+from fedrepro.reports.scoreboard import counts, exit_code
 from fedrepro.reports.writers import csv as csv_format
 from fedrepro.reports.writers import json as json_format
 from fedrepro.reports.writers import junit, latex, trials
@@ -110,7 +109,7 @@ def test_junit_fails_where_the_exit_code_does(
         whole = replace(worded, tables=(shown,), runs=runs)
         cases = ElementTree.fromstring(junit.render([whole])).iter("testcase")
         told = any(one.tag in ("failure", "error") for case in cases for one in case)
-        assert told == (exit_code([Scoreboard(whole)]) in (1, 2)), (claim.word, detail, word)
+        assert told == (exit_code([whole]) in (1, 2)), (claim.word, detail, word)
 
 
 def test_junit_counts_what_it_holds(report: Report) -> None:
@@ -146,7 +145,7 @@ def test_latex_rows_have_the_columns_that_they_announce(report: Report) -> None:
 
 def test_a_finding_about_two_tables_counts_once(report: Report) -> None:
     assert len(report.tables) == 2
-    assert overview.counts([Scoreboard(report)], "findings") == {"inconsistent": 1}
+    assert counts([report], "findings") == {"inconsistent": 1}
 
 
 def test_the_published_schema_is_that_of_the_results() -> None:

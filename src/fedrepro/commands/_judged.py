@@ -12,7 +12,6 @@ from time import perf_counter
 
 from fedrepro.benchmark.data_names import file_name
 from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.judging.scoreboard import Scoreboard, exit_code
 from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.spec.folders import searched
@@ -23,7 +22,7 @@ from fedrepro.benchmark.store.files import path_segment
 from fedrepro.benchmark.store.store import Store
 from fedrepro.commands import _options as options
 from fedrepro.commands._terminal import complain, folded, paint
-from fedrepro.reports import overview
+from fedrepro.reports import scoreboard
 from fedrepro.reports.layout import plural
 
 _REASONS = 5
@@ -137,13 +136,13 @@ def show(reports: Sequence[Report], folder: Path) -> int:
     """Writes reports to `folder`, prints their scoreboards and what failed; the exit code."""
     from fedrepro.reports import publish
 
-    failed, boards = publish.write(reports, folder), list(map(Scoreboard, reports))
-    for board in boards:
-        _print(board)
+    failed = publish.write(reports, folder)
+    for report in reports:
+        _print(report)
     print(f"report: {folder / 'report.html'}")
     for sentence in failed:
         complain(sentence)
-    return 2 if failed else exit_code(boards)
+    return 2 if failed else scoreboard.exit_code(reports)
 
 
 def default_folder(plan: Plan, given: argparse.Namespace) -> Path:
@@ -169,20 +168,21 @@ def folder_of(*parts: str) -> Path:
     return _REPORTS / path_segment("-".join(parts))
 
 
-def _print(board: Scoreboard) -> None:
+def _print(report: Report) -> None:
     """The first lines, why cells were not run, and which trials failed."""
-    sentence, *others = board.report.first.lines
+    sentence, *others = report.first.lines
     print(folded(sentence, 2))
     for said in others:
         print(folded(f"  {said}", 4))
-    words = ", ".join(f"{n} {paint(word)}" for word, n in sorted(board.verdicts.items()))
+    counts = sorted(scoreboard.counts([report], "verdicts").items())
+    words = ", ".join(f"{n} {paint(word)}" for word, n in counts)
     print(folded(f"  cells: {words}", 4))
-    reasons = [f", {plural(n, 'cell')}: {why}" for why, n in board.reasons.items()]
-    failed = [f", {one}" for one in board.failed]
+    reasons = [f", {plural(n, 'cell')}: {why}" for why, n in scoreboard.why_not_run(report.tables)]
+    failed = [f", {one}" for one in scoreboard.failed_trials(report)]
     for word, told in (("NOT RUN", reasons), ("FAILED", failed)):
         for one in told[:_REASONS]:
             print(folded(f"  {paint(word)}{shorten(one, _LETTERS)}", 4))
         if len(told) > _REASONS:
             print(f"  {paint(word)}, {len(told) - _REASONS} more: see the report")
-    if caution := overview.caution([board]):
+    if caution := scoreboard.caution([report]):
         print(folded(f"  {caution}", 4))

@@ -10,7 +10,6 @@ from time import perf_counter
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.judging import baseline as baselines
 from fedrepro.benchmark.judging.comparison import BaselineCheck, blind_cells, check
-from fedrepro.benchmark.judging.scoreboard import Scoreboard
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.spec.model import Paper
@@ -18,6 +17,7 @@ from fedrepro.commands import _options as options
 from fedrepro.commands._judged import command_line, judged, store_at, trained
 from fedrepro.commands._terminal import complain, paint
 from fedrepro.reports import regressions
+from fedrepro.reports.scoreboard import failed_trials
 
 EXAMPLE = "fedrepro regress cpcfl --record"
 ARGUMENTS = (
@@ -116,7 +116,7 @@ def _one(paper: Paper, given: argparse.Namespace) -> tuple[Report, BaselineCheck
     store = store_at(given.store)
     not_run, audit = trained(plan, store, given), given.out is not None
     report = judged(plan, store, not_run, since=clock, audit=audit)
-    for trial in Scoreboard(report).failed:
+    for trial in failed_trials(report):
         _say(f"{paper.id}: FAILED, {trial}", given)
     if baseline is None:
         _check_failed(report, given.with_failed)
