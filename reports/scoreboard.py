@@ -90,7 +90,8 @@ def exit_code(reports: Sequence[Report]) -> int:
     shown = cells(tables)
     if any(cell.verdict.word == "FAILED" for cell in shown):
         return 2
-    if any(one.fails for one in (*shown, *tables)) or any(map(failed_trials, reports)):
+    fails = any(one.fails for one in shown) or any(one.fails for one in tables)
+    if fails or any(map(failed_trials, reports)):
         return 1
     if any(cell.mean is not None for cell in shown) or any(table.panels for table in tables):
         return 0

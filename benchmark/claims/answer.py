@@ -22,10 +22,11 @@ from typing import Literal
 import numpy as np
 
 from ..spec.model import CellKey, Claim
+from ..spec.printed import half_unit
 from ..stats.intervals import Interval, t_interval
-from .contrasts import Contrasts, is_trained
+from .contrasts import Contrasts
 from .grammar import Arithmetic, Number
-from .nodes import Elementary, Node, show
+from .nodes import Elementary, Node, is_trained, show
 from .printed import SupportWord, support
 
 ClaimWord = Literal[
@@ -182,35 +183,29 @@ def answer_claim(claim: Claim, comparisons: Sequence[Elementary], known: Known) 
     """The word of a claim, which is bound to `comparisons`."""
     contrasts = Contrasts(comparisons, known.values, known.looks)
     k, relations = len(comparisons), {one.relation for one in comparisons}
-
-    def unanswered(word: ClaimWord, reason: str, kind: Kind = "") -> ClaimAnswer:
-        return ClaimAnswer(word, reason, kind, k)
-
+    trained = [leaf for leaf in contrasts.leaves if is_trained(leaf)]
     for leaf in contrasts.leaves:
         if not known.values.get(leaf.key):
             reason = known.missing.get(leaf.key, "a published fact, for which nothing is run")
-            return unanswered("NOT RUN", f"{leaf.label}: {reason.rstrip('.')}.")
-    trained = [leaf for leaf in contrasts.leaves if is_trained(leaf)]
+            return ClaimAnswer("NOT RUN", f"{leaf.label}: {reason.rstrip('.')}.", "", k)
     if not trained:
         return _counted(contrasts)
     for leaf in trained:
         if leaf.key in known.incomplete:
-            reason = f"{leaf.label}: {known.incomplete[leaf.key]}"
-            word: ClaimWord = "OPEN" if claim.control is None else "NOT RUN"
-            return unanswered(word, f"Fewer trials than planned: {reason}.")
+            reason = f"Fewer trials than planned: {leaf.label}: {known.incomplete[leaf.key]}."
+            return ClaimAnswer("OPEN" if claim.control is None else "NOT RUN", reason, "", k)
     if contrasts.n < 2:
-        return unanswered("NOT RUN", "Fewer than two paired trials.")
+        return ClaimAnswer("NOT RUN", "Fewer than two paired trials.", "", k)
     if not np.isfinite(contrasts.ours).all():
         reason = "A divisor is zero, or a value not finite, in some trial."
-        return unanswered("NOT COMPARED", reason)
+        return ClaimAnswer("NOT COMPARED", reason, "", k)
     if claim.control is not None:
         return _known(claim.control.least, contrasts)
     if "=" in relations:
         widths = [width for one in comparisons if (width := known.margin(one)) is not None]
         if len(widths) < k:
-            return unanswered(
-                "NOT COMPARED", "A stated size is compared at the published protocol alone.", "size"
-            )
+            reason = "A stated size is compared at the published protocol alone."
+            return ClaimAnswer("NOT COMPARED", reason, "size", k)
         # What is printed is one more draw of our differences.
         return _close(contrasts, widths, contrasts.n + 1)
     if "~" in relations:
@@ -240,23 +235,19 @@ def _known(least: float, contrasts: Contrasts) -> ClaimAnswer:
 
 def _counted(contrasts: Contrasts) -> ClaimAnswer:
     """A claim on counted and computed numbers: true, not true, or true in part."""
-    k = len(contrasts.comparisons)
-    true = 0
-    for one, each in zip(contrasts.comparisons, contrasts.by_trial, strict=True):
+    k, true = len(contrasts.comparisons), 0
+    for one, [difference] in zip(contrasts.comparisons, contrasts.by_trial, strict=True):
         counts = (next(iter(contrasts.values[leaf.key].values())) for leaf in one.leaves)
-        true += _is_true(one, float(each[0]), _EXACT * max(1.0, *map(abs, counts)))
+        rounding = _EXACT * max(1.0, *map(abs, counts))
+        # A number beside '=' stands for all that rounds to it.
+        stated = [node.value for node in (one.left, one.right) if isinstance(node, Number)]
+        allowed = max((float(half_unit(value)) for value in stated), default=0.0)
+        if one.relation == "~":
+            allowed = float(one.tolerance or 0)
+        is_order = one.relation in "<>"
+        true += difference > rounding if is_order else abs(difference) <= allowed + rounding
     word: ClaimWord = "HOLDS" if true == k else "OPEN" if true else "OPPOSITE"
-    return ClaimAnswer(word, f"Counted: {true} of {k} true.", "counted", k, shown=true)
-
-
-def _is_true(one: Elementary, difference: float, rounding: float) -> bool:
-    """difference: left less right, signed as stated. A number beside '=' stands for what rounds."""
-    if one.relation in "<>":
-        return difference > rounding
-    stated = [node.value for node in (one.left, one.right) if isinstance(node, Number)]
-    halves = [0.5 * 10.0 ** int(value.as_tuple().exponent) for value in stated]
-    allowed = float(one.tolerance or 0) if one.relation == "~" else max(halves, default=0.0)
-    return abs(difference) <= allowed + rounding
+    return ClaimAnswer(word, f"Counted: {true} of {k} true.", "counted", k, shown=int(true))
 
 
 def _close(contrasts: Contrasts, widths: Sequence[float], variances: int = 1) -> ClaimAnswer:
@@ -288,8 +279,8 @@ def _directed(claim: Claim, contrasts: Contrasts) -> ClaimAnswer:
     """A claim of which is larger, by how much of the printed difference."""
     ours, ties, n = contrasts.ours, contrasts.ties, contrasts.n
     own, k = list(zip(contrasts.intervals(contrasts.level), ties, strict=True)), len(ours)
-    is_flat = all(first.low is None for (first, _), _ in own)
-    step = math.inf if is_flat else float(ties.min())
+    is_flat = [first.low is None for (first, _), _ in own]
+    step = math.inf if all(is_flat) else float(ties.min())
     whole = t_interval(ours.mean(axis=0), contrasts.level, step)
     shown = sum(all(one.lies_above(tie) for one in both) for both, tie in own)
     opposite = sum(any(one.lies_below(-tie) for one in both) for both, tie in own)
@@ -297,14 +288,12 @@ def _directed(claim: Claim, contrasts: Contrasts) -> ClaimAnswer:
     ahead = int((np.minimum(ours, contrasts.by_trial) > ties[:, None]).all(axis=0).sum())
     printed, ratio = contrasts.printed, None
     kind: Kind = "direction"
-    # A mean does not outvote a comparison that is shown against the claim.
-    word: ClaimWord = "OPPOSITE" if whole.lies_below(0.0) else "OPEN"
-    if whole.lies_above(0.0) and not opposite:
-        word = "SAME DIRECTION"
     reason = f"{k - behind} of {k} comparisons ahead, {behind} behind."
+    otherwise: ClaimWord = "OPPOSITE" if whole.lies_below(0.0) else "OPEN"
+    # A mean does not outvote a comparison that is shown against the claim.
+    word = "SAME DIRECTION" if whole.lies_above(0.0) and not opposite else otherwise
     if any(_adds_number(side) for one in contrasts.comparisons for side in (one.left, one.right)):
-        kind = "bound"
-        word = "HOLDS" if shown == k else "OPPOSITE" if whole.lies_below(0.0) else "OPEN"
+        kind, word = "bound", "HOLDS" if shown == k else otherwise
     elif printed is not None and printed > contrasts.rounding and whole.low is not None:
         kind, ratio = "ratio", whole.over(printed)
         if ratio.lies_above(-UNSEEN) and ratio.lies_below(UNSEEN):
@@ -317,8 +306,7 @@ def _directed(claim: Claim, contrasts: Contrasts) -> ClaimAnswer:
             reason = f"Smaller than published; {reason}"
     if claim.every_trial:
         kind, reason = "every trial", f"{ahead} of {n} trials as stated."
-        is_all = ahead == n and all(first.low is not None for (first, _), _ in own)
-        word = "HOLDS" if is_all else "OPPOSITE" if whole.lies_below(0.0) else "OPEN"
+        word = "HOLDS" if ahead == n and not any(is_flat) else otherwise
     counts = k, shown, behind, opposite
     return ClaimAnswer(word, reason, kind, *counts, whole, printed, ratio, n, ahead)
 

@@ -18,49 +18,43 @@ from ..spec import limits
 from ..spec.fields import Label
 from ..spec.model import Cell, Claim, Paper, Relation, Table, matches
 from ..spec.problems import nearest
-from .grammar import Aggregate, Arithmetic, Cells, Chain, Expression, Number, Step, parse
-from .nodes import Elementary, Node, common_unit, unit_of
+from .grammar import Aggregate, Arithmetic, Cells, Chain, Expression, Number, parse
+from .nodes import Elementary, Node, common_unit, is_trained, unit_of
 from .printed import why_never_above, why_unbreakable
 
 
-def bind(claim: Claim, table: Table, paper: Paper) -> tuple[Elementary, ...]:
+def bind(claim: Claim, table: Table, paper: Paper, what: str = "claim") -> tuple[Elementary, ...]:
     """The elementary comparisons of a claim, all of which must be shown for it to hold.
 
     Raises `SpecError` for text that is no claim, a pattern without a cell, a cell that holds words,
     units that cannot be compared, a comparison of numbers alone or one that no run could break,
     equality in every trial, and a control that can never be seen.
     """
-    found = _bound(claim, table, paper)
-    if not all(one.leaves for one in found):
-        raise SpecError(f"{table.file}, claim '{claim.id}': a comparison names no cell")
-    _refuse_unbreakable(found, f"{table.file}, claim '{claim.id}'")
-    if claim.control is not None:
-        for one in found:
-            if any(leaf.kind != "empirical" for leaf in one.leaves) or one.relation in "=~":
-                why: str | None = "a control is '>' or '<' between trained cells"
-            else:
-                why = why_never_above(one, claim.control.least)
-            if why is not None:
-                raise SpecError(f"{table.file}, claim '{claim.id}': {why}")
+    try:
+        found = _Resolver(table, paper).comparisons(parse(claim.holds))
+        _check(claim, found)
+    except SpecError as error:
+        raise SpecError(f"{table.file}, {what} '{claim.id}': {error}") from None
     return found
 
 
-def _refuse_unbreakable(found: Iterable[Elementary], where: str) -> None:
+def _check(claim: Claim, found: Sequence[Elementary]) -> None:
+    relations = {one.relation for one in found}
+    if len(relations) > 1 and relations != {">", "<"}:
+        raise SpecError("a claim has '>' and '<', or '=', or '~'; make several claims of it")
+    if claim.every_trial and relations & {"=", "~"}:
+        raise SpecError("a claim with every_trial needs '>' or '<'")
     for one in found:
+        if not one.leaves:
+            raise SpecError("a comparison names no cell")
         if (why := why_unbreakable(one)) is not None:
-            raise SpecError(f"{where}: '{one.text}' cannot fail: {why}")
-
-
-def _bound(claim: Claim, table: Table, paper: Paper) -> tuple[Elementary, ...]:
-    try:
-        found = _Resolver(table, paper).chain(parse(claim.holds))
-        if len({"order" if one.relation in "<>" else one.relation for one in found}) > 1:
-            raise SpecError("a claim has '>' and '<', or '=', or '~'; make several claims of it")
-        if claim.every_trial and any(one.relation in "=~" for one in found):
-            raise SpecError("a claim with every_trial needs '>' or '<'")
-        return found
-    except SpecError as error:
-        raise SpecError(f"{table.file}, claim '{claim.id}': {error}") from None
+            raise SpecError(f"'{one.text}' cannot fail: {why}")
+        if claim.control is None:
+            continue
+        if relations & {"=", "~"} or not all(map(is_trained, one.leaves)):
+            raise SpecError("a control is '>' or '<' between trained cells")
+        if (why := why_never_above(one, claim.control.least)) is not None:
+            raise SpecError(why)
 
 
 def instances(
@@ -80,27 +74,22 @@ def instances(
                 holds = holds.replace(f"{{{name}}}", "|".join(label))
         where = ", ".join("|".join(label) for label in (row, column) if label is not None)
         claim = Claim(f"{relation.id} ({where})" if where else relation.id, relation.says, holds)
-        comparisons = _bound(claim, table, paper)
-        _refuse_unbreakable(comparisons, f"{table.file}, relation '{claim.id}'")
-        yield where, comparisons
+        yield where, bind(claim, table, paper, "relation")
 
 
 def _places(
     relation: Relation, what: str, patterns: Sequence[str], labels: Sequence[Label], table: Table
 ) -> list[Label | None]:
     """The labels that `{row}` or `{column}` runs over; one None where it does not occur."""
-    if f"{{{what}}}" not in relation.holds:
-        if patterns:
-            raise SpecError(
-                f"{table.file}, relation '{relation.id}': {what}s are given, "
-                f"but the expression has no {{{what}}}"
-            )
-        return [None]
-    if not patterns:
-        return list(labels)
-    parts = (tuple(part.strip() for part in pattern.split("|")) for pattern in patterns)
-    found = (matching(pattern, labels, what, table) for pattern in parts)
-    return list(dict.fromkeys(itertools.chain.from_iterable(found)))
+    if f"{{{what}}}" in relation.holds:
+        parts = [tuple(part.strip() for part in pattern.split("|")) for pattern in patterns]
+        return list(_all_matching(parts, labels, what, table) if parts else labels)
+    if patterns:
+        raise SpecError(
+            f"{table.file}, relation '{relation.id}': {what}s are given, "
+            f"but the expression has no {{{what}}}"
+        )
+    return [None]
 
 
 @dataclass(frozen=True)
@@ -108,18 +97,28 @@ class _Resolver:
     table: Table
     paper: Paper
 
-    def chain(self, chain: Chain) -> tuple[Elementary, ...]:
-        sides, nearest = [chain.first, *(step.right for step in chain.steps)], chain.trailing
+    def comparisons(self, chain: Chain) -> tuple[Elementary, ...]:
+        sides, nearest = list(chain.sides), chain.trailing
         lists = (cells for side in sides for cells in _lists(side))
         named = nearest is not None or any(one.columns and not one.whole for one in lists)
         for index in reversed(range(len(sides))):
             sides[index], nearest = self.inherit(sides[index], nearest, named)
-        elementary: list[Elementary] = []
-        for left, step, right in zip(sides, chain.steps, sides[1:], strict=False):
-            elementary += self.step(left, step, right)
-        _bounded(len(elementary), "comparisons", limits.COMPARISONS)
-        _bounded(sum(len(one.leaves) for one in elementary), "cells", limits.NAMED_CELLS)
-        return tuple(elementary)
+        found: list[Elementary] = []
+        for (relation, tolerance), *both in zip(chain.relations, sides, sides[1:], strict=False):
+            pairs: list[tuple[Node, Node]] = []
+            for column in self.shared_columns(both):
+                pairs += _pairs(*(self.expand(side, column) for side in both))
+                _bounded(len(pairs), "comparisons", limits.COMPARISONS)
+            for pair in pairs:
+                left, right = (
+                    replace(one, as_printed=relation == "=") if isinstance(one, Number) else one
+                    for one in pair
+                )
+                unit = common_unit(map(unit_of, pair), "compared")
+                found.append(Elementary(relation, tolerance, left, right, unit, self.table.id))
+        _bounded(len(found), "comparisons", limits.COMPARISONS)
+        _bounded(sum(len(one.leaves) for one in found), "cells", limits.NAMED_CELLS)
+        return tuple(found)
 
     def inherit(
         self, side: Expression, nearest: Cells | None, named: bool
@@ -139,28 +138,20 @@ class _Resolver:
             case Cells():
                 if side.columns is not None:
                     return side, side
-                if nearest is not None and nearest.columns is not None:
-                    table = side.table or nearest.table
-                    return replace(side, columns=nearest.columns, table=table), nearest
                 if nearest is not None:
-                    side = replace(side, table=side.table or nearest.table)
-                if named and len(self.find_table(side).columns) > 1:
+                    side = replace(side, columns=nearest.columns, table=side.table or nearest.table)
+                if side.columns is not None:
+                    return side, nearest
+                columns = self.find_table(side).columns
+                if named and len(columns) > 1:
                     raise SpecError(
                         f"'{'|'.join(side.rows[0])}' has no column: write at 'COLUMN' behind it, "
                         "or behind the last row"
                     )
-                return replace(side, columns=self.find_table(side).columns), nearest
+                return replace(side, columns=columns), nearest
 
-    def step(self, left: Expression, step: Step, right: Expression) -> list[Elementary]:
-        shared: Sequence[Label | None] = self.shared_columns((left, right)) or [None]
-        pairs: list[tuple[Node, Node]] = []
-        for column in shared:
-            pairs += _pairs(self.expand(left, column), self.expand(right, column))
-            _bounded(len(pairs), "comparisons", limits.COMPARISONS)
-        return [self.elementary(step, *pair) for pair in pairs]
-
-    def shared_columns(self, sides: Iterable[Expression]) -> list[Label] | None:
-        """The several columns that the comparison runs over, one after the other."""
+    def shared_columns(self, sides: Iterable[Expression]) -> Sequence[Label | None]:
+        """The several columns that a comparison runs over, one after the other; else one None."""
         several = [
             columns
             for side in sides
@@ -168,16 +159,7 @@ class _Resolver:
             if not cells.whole and len(columns := self.columns_of(cells)) > 1
         ]
         same = several and all(columns == several[0] for columns in several)
-        return several[0] if same else None
-
-    def elementary(self, step: Step, *sides: Node) -> Elementary:
-        if step.relation == "=":
-            sides = tuple(
-                replace(one, as_printed=True) if isinstance(one, Number) else one for one in sides
-            )
-        left, right = sides
-        unit = common_unit(map(unit_of, sides), "compared")
-        return Elementary(step.relation, step.tolerance, left, right, unit, self.table.id)
+        return several[0] if same else [None]
 
     def expand(self, side: Expression, column: Label | None) -> list[Node]:
         """The single values that an expression stands for (in one of the shared columns)."""
@@ -190,14 +172,10 @@ class _Resolver:
                 return [Aggregate(side.name, self.leaves(side.cells, column))]
             case Arithmetic():
                 sides = (self.expand(one, column) for one in (side.left, side.right))
-                nodes: list[Node] = [Arithmetic(side.sign, *pair) for pair in _pairs(*sides)]
-                for node in nodes:
-                    unit_of(node)
-                return nodes
+                return [Arithmetic(side.sign, *pair) for pair in _pairs(*sides)]
 
     def leaves(self, cells: Cells, column: Label | None) -> tuple[Cell, ...]:
-        table = self.find_table(cells)
-        columns = self.columns_of(cells)
+        table, columns = self.find_table(cells), self.columns_of(cells)
         if column is not None and column in columns and not cells.whole:
             columns = [column]
         rows, wild = dict[Label, None](), set[Label]()
@@ -208,34 +186,37 @@ class _Resolver:
                 wild.update(matched)
         places = itertools.product(rows, columns)
         found = [cell for place in places if (cell := table.by_place.get(place)) is not None]
-        printed = [cell for cell in found if not (cell.row in wild and cell.printed.is_dash)]
         if not found:
             raise SpecError(f"table {table.id} has no cell at '{'|'.join(cells.rows[0])}'")
         for cell in found:
             if cell.printed.value is None and not cell.printed.is_blank:
                 said = f"the cell {cell.label} holds words ('{cell.printed.text}')"
                 raise SpecError(f"{said}, which cannot be compared; leave it out")
+        printed = [cell for cell in found if not (cell.row in wild and cell.printed.is_dash)]
         return tuple(printed or found)
 
     def columns_of(self, cells: Cells) -> list[Label]:
         table = self.find_table(cells)
         if cells.columns is None or cells.columns is table.columns:
             return list(table.columns)
-        found = (matching(pattern, table.columns, "column", table) for pattern in cells.columns)
-        return list(dict.fromkeys(itertools.chain.from_iterable(found)))
+        return _all_matching(cells.columns, table.columns, "column", table)
 
     def find_table(self, cells: Cells) -> Table:
-        if cells.table is None or cells.table == self.table.id:
-            table = self.table
-        else:
-            try:
-                table = self.paper.table(cells.table)
-            except KeyError:
-                hint = _nearest(cells.table, [one.id for one in self.paper.tables])
-                raise SpecError(f"the paper has no table '{cells.table}'{hint}") from None
+        tables = {one.id: one for one in self.paper.tables} | {self.table.id: self.table}
+        table = self.table if cells.table is None else tables.get(cells.table)
+        if table is None:
+            hint = _nearest(str(cells.table), list(tables))
+            raise SpecError(f"the paper has no table '{cells.table}'{hint}")
         if not table.cells:
             raise SpecError(f"table {table.id} prints no values; name a table with in '...'")
         return table
+
+
+def _all_matching(
+    patterns: Iterable[Label], labels: Sequence[Label], what: str, table: Table
+) -> list[Label]:
+    found = (matching(pattern, labels, what, table) for pattern in patterns)
+    return list(dict.fromkeys(itertools.chain.from_iterable(found)))
 
 
 def matching(pattern: Label, labels: Sequence[Label], what: str, table: Table) -> list[Label]:
@@ -248,12 +229,11 @@ def matching(pattern: Label, labels: Sequence[Label], what: str, table: Table) -
     text, known = "|".join(pattern), ["|".join(label) for label in labels]
     if found := [label for label in labels if matches(text, label)]:
         return found
-    lengths = {len(label) for label in labels}
+    lengths = sorted({len(label) for label in labels})
+    reason = f"matches no {what} of table {table.id}"
     if len(pattern) not in lengths:
-        expected = " or ".join(map(str, sorted(lengths)))
+        expected = " or ".join(map(str, lengths))
         reason = f"has {len(pattern)} label part(s) where table {table.id} has {expected}"
-    else:
-        reason = f"matches no {what} of table {table.id}"
     raise SpecError(f"'{text}' {reason}{_nearest(text, known)}")
 
 

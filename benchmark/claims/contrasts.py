@@ -17,7 +17,7 @@ from ..spec.model import Cell, CellKey
 from ..stats.intervals import Interval, is_flat, t_interval, tie
 from ..stats.t_tests import reached
 from .grammar import Aggregate, Arithmetic, Number
-from .nodes import Elementary, Node
+from .nodes import Elementary, Node, is_trained
 
 Floats = NDArray[np.float64]
 _SIGNS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}
@@ -59,19 +59,19 @@ class Contrasts:
     @cached_property
     def ours(self) -> Floats:
         """By comparison and trial. [k, n]"""
-        return np.array([self._difference(one, self._trials) for one in self.comparisons])
+        return self._differences(self._trials)
 
     @cached_property
     def by_trial(self) -> Floats:
         """The same with the largest and smallest cells of each trial, not of the print. [k, n]"""
-        return np.array([self._difference(one, self._trials, True) for one in self.comparisons])
+        return self._differences(self._trials, by_trial=True)
 
     @cached_property
     def printed(self) -> float | None:
         """The mean in print; None where a value is not printed."""
         if any(leaf.printed.value is None for leaf in self.leaves):
             return None
-        return float(np.mean([self._difference(one, _print) for one in self.comparisons]))
+        return float(self._differences(_print).mean())
 
     @cached_property
     def rounding(self) -> float:
@@ -98,13 +98,15 @@ class Contrasts:
             found.append((t_interval(first, level, step), t_interval(second, level, step)))
         return found
 
-    def _difference(
-        self, one: Elementary, value: Callable[[Cell], Floats], by_trial: bool = False
-    ) -> Floats:
-        sign = -1.0 if one.relation == "<" else 1.0
+    def _differences(self, value: Callable[[Cell], Floats], by_trial: bool = False) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            left, right = (self._value(node, value, by_trial) for node in (one.left, one.right))
-            return np.asarray(sign * (left - right))
+            return np.array(
+                [
+                    (-1.0 if one.relation == "<" else 1.0)
+                    * self._value(one.difference, value, by_trial)
+                    for one in self.comparisons
+                ]
+            )
 
     def _value(self, node: Node, value: Callable[[Cell], Floats], by_trial: bool = False) -> Floats:
         match node:
@@ -118,9 +120,8 @@ class Contrasts:
             case Aggregate():
                 return value(self._chosen(node))
             case Arithmetic():
-                sides = node.left, node.right
-                left, right = (self._value(side, value, by_trial) for side in sides)
-                return np.asarray(_SIGNS[node.sign](left, right))
+                sides = (self._value(one, value, by_trial) for one in (node.left, node.right))
+                return np.asarray(_SIGNS[node.sign](*sides))
 
     def _chosen(self, node: Aggregate[tuple[Cell, ...]]) -> Cell:
         """The cell that the print makes largest or smallest; our mean, where one is blank."""
@@ -135,11 +136,6 @@ class Contrasts:
         if not is_trained(leaf):
             return np.full(self.n, next(iter(trials.values())))
         return np.array([trials[seed] for seed in self._paired[0]])
-
-
-def is_trained(leaf: Cell) -> bool:
-    """Whether a cell's trials may differ; what is counted or computed is one number."""
-    return leaf.kind == "empirical"
 
 
 def _print(leaf: Cell) -> Floats:

@@ -13,7 +13,7 @@ Nothing here knows of tables: `benchmark.claims.bind_cells` binds the patterns t
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Generic, Literal, NamedTuple, TypeVar, cast, get_args
@@ -76,24 +76,15 @@ Expression = Number | Cells | Aggregate[Cells] | Arithmetic["Expression"]
 
 
 @dataclass(frozen=True)
-class Step:
-    """One comparison of a chain and what stands to its right. tolerance: of '~' alone."""
-
-    relation: Relation
-    tolerance: Decimal | None
-    right: Expression
-
-
-@dataclass(frozen=True)
 class Chain:
-    """A parsed claim: `first`, then comparison by comparison.
+    """A parsed claim: its sides, and between each two a relation, with the tolerance of '~'.
 
     trailing: an 'at' or 'in' that ends the claim behind something other than a list, as in "'A' > 5
     at 'x'"; its rows are empty.
     """
 
-    first: Expression
-    steps: tuple[Step, ...]
+    sides: tuple[Expression, ...]
+    relations: tuple[tuple[Relation, Decimal | None], ...]
     trailing: Cells | None
 
 
@@ -114,44 +105,39 @@ def parse(text: str) -> Chain:
     return _Parser(text).claim()
 
 
-def _tokens(text: str) -> list[_Token]:
-    tokens, position = [], 0
-    end = len(text.rstrip())
-    while position < end:
-        match = _TOKEN.match(text, position)
-        if match is None:
-            start = position + len(text[position:]) - len(text[position:].lstrip())
-            found = text[start]
-            hint = "; the closing quote is missing" if found == "'" else ""
-            raise _error(text, start, f"'{found}' has no meaning in a claim{hint}")
-        kind = match.lastgroup or ""
-        tokens.append(_Token(kind, match[kind].replace("−", "-"), match.start(kind)))
-        position = match.end()
-    tokens.append(_Token("end", "the end", end))
-    return tokens
-
-
-def _error(text: str, position: int, message: str) -> SpecError:
-    return SpecError(f'claim "{text.translate(_ONE_LINE)}", position {position + 1}: {message}')
-
-
 class _Parser:
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tokens = _tokens(text)
+        self.tokens = list(self.read())
         self.next = self.nested = self.operations = 0
+
+    def read(self) -> Iterator[_Token]:
+        position, end = 0, len(self.text.rstrip())
+        while position < end:
+            match = _TOKEN.match(self.text, position)
+            if match is None:
+                start = end - len(self.text[position:end].lstrip())
+                hint = "; the closing quote is missing" if self.text[start] == "'" else ""
+                raise self.fail(f"'{self.text[start]}' has no meaning in a claim{hint}", start)
+            kind = match.lastgroup or ""
+            yield _Token(kind, match[kind].replace("−", "-"), match.start(kind))
+            position = match.end()
+        yield _Token("end", "the end", end)
 
     @property
     def token(self) -> _Token:
         return self.tokens[self.next]
 
     def take(self) -> _Token:
-        token = self.token
         self.next += 1
-        return token
+        return self.tokens[self.next - 1]
 
-    def fail(self, message: str) -> SpecError:
-        return _error(self.text, self.token.position, message)
+    def fail(self, message: str, position: int | None = None) -> SpecError:
+        at = 1 + (self.token.position if position is None else position)
+        return SpecError(f'claim "{self.text.translate(_ONE_LINE)}", position {at}: {message}')
+
+    def expected(self, what: str) -> SpecError:
+        return self.fail(f"expected {what}, found {self.token.text}")
 
     def accept(self, *texts: str) -> str | None:
         if self.token.kind in ("sign", "word") and self.token.text in texts:
@@ -160,45 +146,40 @@ class _Parser:
 
     def expect(self, text: str) -> None:
         if self.accept(text) is None:
-            raise self.fail(f"expected '{text}', found {self.token.text}")
+            raise self.expected(f"'{text}'")
 
     def claim(self) -> Chain:
-        first = self.sum()
-        steps: list[Step] = []
+        sides, relations = [self.sum()], list[tuple[Relation, Decimal | None]]()
         trailing: Cells | None = None
         while self.token.kind != "end":
-            if steps and self.token.text in ("at", "in"):
+            if relations and self.token.text in ("at", "in"):
                 trailing = self.where(())
                 if self.token.kind != "end":
-                    raise self.fail(f"expected the end of the claim, found {self.token.text}")
+                    raise self.expected("the end of the claim")
             else:
-                steps.append(self.step())
-        if not steps:
+                relations.append(self.relation())
+                sides.append(self.sum())
+        if not relations:
             raise self.fail("expected a comparison (>, <, = or ~) and a right side")
-        return Chain(first, tuple(steps), trailing)
+        return Chain(tuple(sides), tuple(relations), trailing)
 
-    def step(self) -> Step:
+    def relation(self) -> tuple[Relation, Decimal | None]:
         relation = self.accept(">", "<", "=", "~")
         if relation is None:
-            raise self.fail(f"expected a comparison (>, <, = or ~), found {self.token.text}")
+            raise self.expected("a comparison (>, <, = or ~)")
         if relation == "~" and self.token.kind != "number":
-            raise self.fail(f"expected the tolerance of '~', found {self.token.text}")
-        tolerance = self.decimal() if relation == "~" else None
-        return Step(cast(Relation, relation), tolerance, self.sum())
+            raise self.expected("the tolerance of '~'")
+        return cast(Relation, relation), self.decimal() if relation == "~" else None
 
     def decimal(self) -> Decimal:
         value = Decimal(self.token.text)
-        problem = limits.number_problem(value)
-        if problem is not None:
+        if (problem := limits.number_problem(value)) is not None:
             raise self.fail(f"the number {problem}")
         self.take()
         return value
 
     def sum(self) -> Expression:
-        return self.chain(self.product, "+", "-")
-
-    def product(self) -> Expression:
-        return self.chain(self.atom, "*", "/")
+        return self.chain(lambda: self.chain(self.atom, "*", "/"), "+", "-")
 
     def chain(self, part: Callable[[], Expression], *signs: str) -> Expression:
         left = part()
@@ -210,7 +191,8 @@ class _Parser:
         return left
 
     def atom(self) -> Expression:
-        if self.token.kind == "number":
+        kind = self.token.kind
+        if kind == "number":
             return Number(self.decimal())
         if self.token.text == "-" and self.tokens[self.next + 1].kind == "number":
             self.take()
@@ -223,13 +205,11 @@ class _Parser:
             self.expect(")")
             self.nested -= 1
             return inside
-        if self.token.kind == "word":
+        if kind == "word":
             return self.function()
-        if self.token.kind == "quoted":
+        if kind == "quoted":
             return self.where(self.labels("row"))
-        raise self.fail(
-            f"expected a number, a quoted row, a function or '(', found {self.token.text}"
-        )
+        raise self.expected("a number, a quoted row, a function or '('")
 
     def function(self) -> Aggregate[Cells]:
         if self.token.text not in get_args(FunctionName):
@@ -253,15 +233,12 @@ class _Parser:
         return cells
 
     def labels(self, what: str) -> tuple[Label, ...]:
-        labels = [self.label(what)]
+        texts = [self.quoted(what)]
         while self.accept(","):
-            labels.append(self.label(what))
-        return tuple(labels)
-
-    def label(self, what: str) -> Label:
-        return tuple(part.strip() for part in self.quoted(what).split("|"))
+            texts.append(self.quoted(what))
+        return tuple(tuple(part.strip() for part in text.split("|")) for text in texts)
 
     def quoted(self, what: str) -> str:
         if self.token.kind != "quoted":
-            raise self.fail(f"expected a quoted {what}, found {self.token.text}")
+            raise self.expected(f"a quoted {what}")
         return self.take().text[1:-1]

@@ -26,13 +26,14 @@ class Elementary:
     table: str
 
     @property
-    def sides(self) -> tuple[Node, Node]:
-        return self.left, self.right
+    def difference(self) -> Node:
+        """Left less right."""
+        return Arithmetic("-", self.left, self.right)
 
     @property
     def leaves(self) -> list[Cell]:
         """Its cells in order, repeats included."""
-        return [leaf for side in self.sides for leaf in leaves(side)]
+        return list(leaves(self.difference))
 
     @property
     def text(self) -> str:
@@ -61,6 +62,11 @@ def leaves(node: Node) -> Iterator[Cell]:
         case Arithmetic():
             yield from leaves(node.left)
             yield from leaves(node.right)
+
+
+def is_trained(leaf: Cell) -> bool:
+    """Whether a cell's trials may differ; what is counted or computed is one number."""
+    return leaf.kind == "empirical"
 
 
 def printed_text(cell: Cell) -> str:
@@ -98,20 +104,15 @@ def unit_of(node: Node) -> str | None:
             left, right = unit_of(node.left), unit_of(node.right)
             if node.sign in "+-":
                 return common_unit([left, right], "added or subtracted")
-            if node.sign == "/":
-                return left if right is None else _ratio(left, right)
-            if left is not None and right is not None and left and right:
+            if node.sign == "*" and left and right:
                 raise SpecError(f"a product of '{left}' and '{right}' has no unit")
-            return left or right
-    raise AssertionError
-
-
-def _ratio(left: str | None, right: str) -> str:
-    if left is not None and left != right:
-        raise SpecError(f"values in '{left}' and '{right}' cannot be divided")
-    if left is None and right:
-        raise SpecError(f"a number cannot be divided by a value in '{right}'")
-    return ""
+            if node.sign == "*":
+                return left or right
+            if left is not None and right is not None and left != right:
+                raise SpecError(f"values in '{left}' and '{right}' cannot be divided")
+            if left is None and right:
+                raise SpecError(f"a number cannot be divided by a value in '{right}'")
+            return left if right is None else ""
 
 
 def common_unit(units: Iterable[str | None], how: str) -> str | None:

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from ..metrics import metric
 from ..spec.model import Cell, CellKey
@@ -39,52 +39,45 @@ MOST_WORK = 2**14
 
 def support(comparisons: Sequence[Elementary]) -> tuple[SupportWord, str]:
     """What the printed numbers say of a claim, and a sentence that names what decides."""
-    judged = [(_judged(comparison), comparison) for comparison in comparisons]
+    judged = [(*_judged(one), one) for one in comparisons]
     for word in _REASONS:
-        found = [(one, comparison) for one, comparison in judged if one.word == word]
+        found = [(slack, one) for own, slack, one in judged if own == word]
         if found:
-            one, comparison = found[0]
+            slack, one = found[0]
             more = "" if len(judged) == 1 else f"; {len(found)} of {len(judged)} comparisons"
-            reason = "A divisor may be zero" if one.zero_divisor else _REASONS[word]
-            return word, f"{reason}: {_written(comparison)}{more}."
-    _, tightest = min(judged, key=lambda pair: pair[0].slack)
+            reason = "A divisor may be zero" if slack is None else _REASONS[word]
+            return word, f"{reason}: {_written(one)}{more}."
+    _, _, tightest = min(judged, key=lambda one: one[1] or 0)
     return "supported", f"For all values that print so; the tightest is {_written(tightest)}."
 
 
 def support_one(comparison: Elementary) -> SupportWord:
     """What the printed numbers say of one comparison."""
-    return _judged(comparison).word
+    return _judged(comparison)[0]
 
 
-class _Judged(NamedTuple):
-    """The word of a comparison; slack: by how much the worst values that print so still agree."""
+def _judged(comparison: Elementary) -> tuple[SupportWord, Fraction | None]:
+    """The word of a comparison, and by how much the worst values that print so still agree.
 
-    word: SupportWord
-    slack: Fraction = Fraction(0)
-    zero_divisor: bool = False
-
-
-def _judged(comparison: Elementary) -> _Judged:
+    The second is None where a divisor may be zero.
+    """
     cells = {leaf.key: leaf for leaf in comparison.leaves}
     if any(one.printed.value is None for one in cells.values()):
-        return _Judged("not printed")
-    box = {key: one.bounds for key, one in cells.items()}
-    difference = Arithmetic("-", *comparison.sides)
+        return "not printed", Fraction(0)
+    difference = comparison.difference
     if all(one.is_count for one in cells.values()) and not _is_rounded(difference):
-        difference = Arithmetic("-", *map(exact, comparison.sides))
+        difference = exact(comparison).difference
     try:
-        low, high = range_over(difference, box)
+        low, high = range_over(difference, {key: one.bounds for key, one in cells.items()})
         touching = comparison.relation == "=" and 0 in (low, high) and low < high
         apart = touching and not reaches_zero(difference)
     except ZeroDivisionError:
-        return _Judged("undecidable", zero_divisor=True)
+        return "undecidable", None
     match comparison.relation:
         case ">":
-            slack, never = low, high <= 0
-            always = low > 0
+            slack, always, never = low, low > 0, high <= 0
         case "<":
-            slack, never = -high, low >= 0
-            always = high < 0
+            slack, always, never = -high, high < 0, low >= 0
         case "=":
             slack = min(-low, high)
             always = slack >= 0 and not apart
@@ -93,7 +86,7 @@ def _judged(comparison: Elementary) -> _Judged:
             tolerance = Fraction(comparison.tolerance or 0)
             slack, never = tolerance - max(-low, high), max(low, -high) > tolerance
             always = slack >= 0
-    return _Judged("supported" if always else "contradicted" if never else "undecidable", slack)
+    return "supported" if always else "contradicted" if never else "undecidable", slack
 
 
 def _is_rounded(node: Node) -> bool:
@@ -101,15 +94,17 @@ def _is_rounded(node: Node) -> bool:
     match node:
         case Arithmetic():
             return node.sign == "/" or _is_rounded(node.left) or _is_rounded(node.right)
-        case Aggregate():
-            return node.name == "mean"
         case _:
-            return False
+            return isinstance(node, Aggregate) and node.name == "mean"
 
 
-def exact(side: Node) -> Node:
-    """A stated number without the range of what rounds to it."""
-    return replace(side, as_printed=False) if isinstance(side, Number) else side
+def exact(comparison: Elementary) -> Elementary:
+    """A comparison in which a stated number has no range of what rounds to it."""
+    left, right = (
+        replace(side, as_printed=False) if isinstance(side, Number) else side
+        for side in (comparison.left, comparison.right)
+    )
+    return replace(comparison, left=left, right=right)
 
 
 def range_over(node: Node, box: Box) -> Interval:
@@ -208,32 +203,38 @@ def why_unbreakable(comparison: Elementary) -> str | None:
     The range of the difference of both sides is taken over all values that the cells' metrics can
     have. Interval arithmetic may make it too wide, so a comparison that is named here is certain.
     """
-    left, right = ({leaf.key for leaf in leaves(side)} for side in comparison.sides)
+    left, right = (
+        {leaf.key for leaf in leaves(one)} for one in (comparison.left, comparison.right)
+    )
     if left and left == right:
         return "both sides name the same cells"
-    box = {leaf.key: _possible(leaf) for leaf in comparison.leaves}
-    low, high = _differences(comparison, box)
-    tolerance = comparison.tolerance or 0
+    low, high = _possible_difference(comparison)
     always = {
         ">": low > 0,
         "<": high < 0,
         "=": low == high,
-        "~": max(-low, high) <= tolerance,
+        "~": max(-low, high) <= (comparison.tolerance or 0),
     }[comparison.relation]
-    return _reason(comparison, box) if always else None
+    if not always:
+        return None
+    ends = map(_possible, comparison.leaves)
+    told = sorted({f"{low:f} to {high:f}" for low, high in ends if high < _ENDLESS})
+    known = f" (from {', '.join(told)})" if told else ""
+    return f"no value that the metric can have{known} breaks it"
 
 
 def why_never_above(comparison: Elementary, least: float) -> str | None:
     """Why the difference that a comparison states never exceeds `least`; None where it may."""
-    low, high = _differences(comparison, {leaf.key: _possible(leaf) for leaf in comparison.leaves})
+    low, high = _possible_difference(comparison)
     most = high if comparison.relation == ">" else -low
     return None if most > least else f"no difference can exceed {least:g}; at most {float(most):g}"
 
 
-def _differences(comparison: Elementary, box: Box) -> tuple[Fraction, Fraction]:
+def _possible_difference(comparison: Elementary) -> Interval:
     """The range of left less right over all values that cells can have."""
+    box = {leaf.key: _possible(leaf) for leaf in comparison.leaves}
     try:
-        return range_over(Arithmetic("-", *map(exact, comparison.sides)), box)
+        return range_over(exact(comparison).difference, box)
     except ZeroDivisionError:
         return -Fraction(_ENDLESS), Fraction(_ENDLESS)
 
@@ -243,9 +244,3 @@ def _possible(leaf: Cell) -> tuple[Decimal, Decimal]:
     known = metric(leaf.metric)
     low, high = (-_ENDLESS, _ENDLESS) if known is None else known.bounds(leaf.unit)
     return max(-_ENDLESS, Decimal(low)), min(_ENDLESS, Decimal(high))
-
-
-def _reason(comparison: Elementary, box: Box) -> str:
-    ends = {f"{low:f} to {high:f}" for low, high in box.values() if high < _ENDLESS}
-    known = f" (from {', '.join(sorted(ends))})" if ends else ""
-    return f"no value that the metric can have{known} breaks it"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ..claims.bind_cells import bind
-from ..claims.contrasts import is_trained
+from ..claims.nodes import is_trained
 from ..config import RunConfig, Trial, with_starts
 from ..judging.evidence import load_trials
 from ..judging.judge import judge

@@ -6,7 +6,7 @@ from dataclasses import replace
 from ..analytic import judge_analytic
 from ..planning.plan import PlannedCell
 from ..results import Verdict
-from ..spec.model import Cell, CellKey, Table
+from ..spec.model import Cell, CellKey, Margin, Table
 from ..stats.intervals import describe
 from .evidence import Evidence
 from .published_value import published_values_of
@@ -20,35 +20,34 @@ def cell_verdicts(
 ) -> dict[CellKey, Verdict]:
     """The verdict of every planned cell of a table, each of which says which trials it lacks."""
     verdicts: dict[CellKey, Verdict] = {}
-    judged: list[Cell] = []
+    judged: list[tuple[Cell, Margin]] = []
     for planned in cells:
-        verdict = _without_judging(table, planned, evidence)
-        if verdict is None:
-            judged.append(planned.cell)
+        cell, verdict = planned.cell, _without_judging(table, planned, evidence)
+        if isinstance(verdict, Margin):
+            judged.append((cell, verdict))
         else:
-            verdicts[planned.cell.key] = _noted(verdict, _lacking(planned.cell, evidence))
-    if judged:
-        sides = published_values_of(evidence.plan.paper, table)
-        held = [
-            JudgedCell(
-                sides[cell.key],
-                _counted(cell, evidence),
-                margin.value,
-                limit=100.0 if cell.unit == "%" else None,
-            )
-            for cell in judged
-            if (margin := table.margin_of(cell)) is not None
-        ]
-        words = judge_table(held, " points" if table.unit == "%" else "")
-        verdicts |= {
-            cell.key: _noted(word, _more(cell, evidence), _also_covered(table, cell))
-            for cell, word in zip(judged, words, strict=True)
-        }
-    return {one.cell.key: verdicts[one.cell.key] for one in cells}
+            verdicts[cell.key] = _noted(verdict, _lacking(cell, evidence))
+    sides = published_values_of(evidence.plan.paper, table) if judged else {}
+    held = [
+        JudgedCell(
+            sides[cell.key],
+            _counted(cell, evidence),
+            margin.value,
+            limit=100.0 if cell.unit == "%" else None,
+        )
+        for cell, margin in judged
+    ]
+    words = judge_table(held, " points" if table.unit == "%" else "")
+    for (cell, margin), one, word in zip(judged, held, words, strict=True):
+        there, counted = len(evidence.cells[cell.key].values), len(one.trials)
+        more = f"Of {there} trials the first {counted} count: so many are declared."
+        covered = _also_covered(table, cell, margin)
+        verdicts[cell.key] = _noted(word, more if there > counted else "", covered)
+    return verdicts
 
 
-def _without_judging(table: Table, planned: PlannedCell, evidence: Evidence) -> Verdict | None:
-    """The verdict of a cell whose number is not held against the print, else None."""
+def _without_judging(table: Table, planned: PlannedCell, evidence: Evidence) -> Verdict | Margin:
+    """The margin of a cell whose number is held against the print, else its verdict."""
     cell, trials = planned.cell, evidence.cells[planned.cell.key]
     if cell.kind == "analytic" and cell.skip is None:
         return judge_analytic(cell, trials.found[0] if trials.found else None)
@@ -66,21 +65,22 @@ def _without_judging(table: Table, planned: PlannedCell, evidence: Evidence) -> 
         where = f"{', '.join(settings[:4])}{more}"
         why = f"Not judged: the run departs from the paper in {where}."
         return Verdict("SCALED", why, difference)
-    if cell.printed.value is None:
+    if value is None:
         return Verdict("DESCRIPTIVE", "The paper prints no value here; a claim needs ours.")
-    last = evidence.plan.profile.last_look
+    margin, last = table.margin_of(cell), evidence.plan.profile.last_look
     if last is not None and len(_counted(cell, evidence)) < last:
         once = f"a cell is judged once, with the {last} of the last interim analysis."
-        return Verdict("INCONCLUSIVE", f"{len(trials.found)} trials: {once}", difference)
-    if last is None and trials.incomplete is not None:
-        return Verdict("INCONCLUSIVE", TOO_FEW, difference)
-    if table.margin_of(cell) is None:
-        why = "The spec gives no margin" + ("" if table.margin is None else " in this unit")
-        return Verdict("INCONCLUSIVE", f"{why} to judge by.", difference)
-    if cell.printed.sd is not None and (table.sd.runs or 0) < 2:
+        why = f"{len(trials.found)} trials: {once}"
+    elif last is None and trials.incomplete is not None:
+        why = TOO_FEW
+    elif margin is None:
+        in_this = "" if table.margin is None else " in this unit"
+        why = f"The spec gives no margin{in_this} to judge by."
+    elif cell.printed.sd is not None and (table.sd.runs or 0) < 2:
         why = "The paper does not say of how many runs the printed spread is."
-        return Verdict("INCONCLUSIVE", why, difference)
-    return None
+    else:
+        return margin
+    return Verdict("INCONCLUSIVE", why, difference)
 
 
 def _counted(cell: Cell, evidence: Evidence) -> tuple[float, ...]:
@@ -89,19 +89,12 @@ def _counted(cell: Cell, evidence: Evidence) -> tuple[float, ...]:
     return tuple(value for value in seeds if value is not None)
 
 
-def _more(cell: Cell, evidence: Evidence) -> str:
-    there, counted = len(evidence.cells[cell.key].values), len(_counted(cell, evidence))
-    if there <= counted:
-        return ""
-    return f"Of {there} trials the first {counted} count: so many are declared."
-
-
-def _also_covered(table: Table, cell: Cell) -> str:
+def _also_covered(table: Table, cell: Cell, margin: Margin) -> str:
     """How many other rows of its column a wide margin covers; empty for one that tells them apart.
 
     A margin is wide if it exceeds half of the spread of the column's printed values.
     """
-    margin, own = table.margin_of(cell), cell.printed.value
+    own = cell.printed.value
     others = [
         one.printed.value
         for one in table.cells
@@ -109,7 +102,7 @@ def _also_covered(table: Table, cell: Cell) -> str:
         and one.row != cell.row
         and one.printed.value is not None
     ]
-    if margin is None or own is None or not others:
+    if own is None or not others:
         return ""
     if margin.value <= float(max(own, *others) - min(own, *others)) / 2:
         return ""

@@ -1,46 +1,45 @@
 """What positive controls decide: on data without one that is seen, a small run says nothing."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..claims.answer import ClaimResult
 from ..planning.headroom import Headroom
 from .answers import Answered
 
-
-@dataclass(frozen=True)
-class Gate:
-    """The judged controls of a plan, which has some, by the data set that they read."""
-
-    controls: Mapping[str, Sequence[ClaimResult]]
-
-    def why_open(self, data: Set[str]) -> str | None:
-        """Why nothing is said of trials on these data sets; None where something is."""
-        for name in sorted(data):
-            for one in self.controls.get(name, ()):
-                if one.word != "SEEN":
-                    how = "run" if one.word == "NOT RUN" else "seen"
-                    told = one.reason.rstrip(".")
-                    return f"{_SILENT}: control `{one.id}` was not {how} ({told})."
-            if name not in self.controls:
-                return f"{_SILENT}: no control reads {name}."
-        return None
-
-    def table(self, found: Answered, data: Set[str]) -> Answered:
-        if (why := self.why_open(data)) is None or found.word in _UNTOUCHED:
-            return found
-        answers = tuple(replace(one, word="OPEN", reason=why) for one in found.answers)
-        return replace(found, word="OPEN", reason=why, answers=answers)
-
-    def claim(self, found: ClaimResult, data: Set[str]) -> ClaimResult:
-        if (why := self.why_open(data)) is None or found.word in _UNTOUCHED:
-            return found
-        answer = replace(found.answer, word="OPEN", reason=why, is_silenced=True)
-        return replace(found, answer=answer)
-
-
+Controls = Mapping[str, Sequence[ClaimResult]]
+"""The judged controls of a plan, by the data set that they read."""
 _UNTOUCHED = ("NOT COMPARED", "NOT RUN")
 _SILENT = "The miniature cannot speak on this"
+
+
+def why_open(controls: Controls, data: Set[str]) -> str | None:
+    """Why nothing is said of trials on these data sets; None where something is."""
+    for name in sorted(data):
+        for one in controls.get(name, ()):
+            if one.word != "SEEN":
+                how = "run" if one.word == "NOT RUN" else "seen"
+                told = one.reason.rstrip(".")
+                return f"{_SILENT}: control `{one.id}` was not {how} ({told})."
+        if name not in controls:
+            return f"{_SILENT}: no control reads {name}."
+    return None
+
+
+def table_under(controls: Controls, found: Answered, data: Set[str]) -> Answered:
+    """What trials on these data sets say of a table, as far as controls allow."""
+    if (why := why_open(controls, data)) is None or found.word in _UNTOUCHED:
+        return found
+    answers = tuple(replace(one, word="OPEN", reason=why) for one in found.answers)
+    return replace(found, word="OPEN", reason=why, answers=answers)
+
+
+def claim_under(controls: Controls, found: ClaimResult, data: Set[str]) -> ClaimResult:
+    """What trials on these data sets say of a claim, as far as controls allow."""
+    if (why := why_open(controls, data)) is None or found.word in _UNTOUCHED:
+        return found
+    answer = replace(found.answer, word="OPEN", reason=why, is_silenced=True)
+    return replace(found, answer=answer)
 
 
 def given(data: Iterable[str], rooms: Mapping[str, Headroom]) -> str:
@@ -50,17 +49,17 @@ def given(data: Iterable[str], rooms: Mapping[str, Headroom]) -> str:
 
 
 def parts(
-    controls: Sequence[ClaimResult], gate: Gate, data: Set[str], rooms: Iterable[Headroom]
+    judged: Sequence[ClaimResult], controls: Controls, data: Set[str], rooms: Iterable[Headroom]
 ) -> Iterator[str]:
     """`controls: 1 of 2 seen`, `not seen: a`, `pre-training has ... points of headroom on digits`.
 
     data: all that trained cells of tables read.
     """
-    seen = sum(one.word == "SEEN" for one in controls)
-    yield f"controls: {seen} of {len(controls)} seen"
-    for word in dict.fromkeys(one.word for one in controls if one.word != "SEEN"):
-        yield f"{word.lower()}: {', '.join(one.id for one in controls if one.word == word)}"
-    if lacking := sorted(data - gate.controls.keys()):
+    seen = sum(one.word == "SEEN" for one in judged)
+    yield f"controls: {seen} of {len(judged)} seen"
+    for word in dict.fromkeys(one.word for one in judged if one.word != "SEEN"):
+        yield f"{word.lower()}: {', '.join(one.id for one in judged if one.word == word)}"
+    if lacking := sorted(data - controls.keys()):
         yield f"no control reads {', '.join(lacking)}"
     for room in rooms:
         pixels = "" if room.pixels is None else f" (a probe on raw pixels has {room.pixels:.3g})"

@@ -7,10 +7,10 @@ probability 16^-r. Fewer runs than show it pass as they are.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, Literal, NamedTuple, Self
+from functools import cached_property, partial
+from typing import Any, Literal, Self
 
 from scipy.stats import poisson
 
@@ -57,20 +57,6 @@ Trials = Mapping[tuple[str, int], Finished | Missing]
 """By run key and seed."""
 
 
-class Copies(NamedTuple):
-    """Which trials of a table repeat an earlier one: its seed by theirs, equal in all `runs`."""
-
-    of: Mapping[int, int]
-    runs: int
-
-    @property
-    def text(self) -> str:
-        """`copies are counted once: 4 of trial 0 (equal in 12 runs)`."""
-        times = sorted(Counter(self.of.values()).items())
-        named = ", ".join(f"{count} of trial {seed}" for seed, count in times)
-        return f"copies are counted once: {named} (equal in {self.runs} runs)"
-
-
 @dataclass(frozen=True)
 class CellTrials:
     """One cell's trials in its unit by `seeds`; None where a trial is missing.
@@ -96,13 +82,12 @@ class CellTrials:
         pairs = zip(self.seeds, self.values, strict=True)
         return {seed: value for seed, value in pairs if value is not None}
 
-    def without(self, copies: Copies) -> Self:
-        if not copies.of:
-            return self
+    def without(self, copies: Container[int], told: str) -> Self:
+        """Without the seeds that are copies, as it is told."""
         pairs = zip(self.seeds, self.values, strict=True)
-        values = tuple(None if seed in copies.of else value for seed, value in pairs)
-        told = copies.text if self.incomplete is None else f"{self.incomplete}; {copies.text}"
-        return replace(self, values=values, incomplete=told)
+        values = tuple(None if seed in copies else value for seed, value in pairs)
+        incomplete = "; ".join(filter(None, (self.incomplete, told)))
+        return replace(self, values=values, incomplete=incomplete)
 
 
 @dataclass
@@ -158,13 +143,20 @@ class Evidence:
         found = self.given
         if found is None:
             found = {planned.cell.key: self._trials(planned) for planned in self.plan.cells}
-        kept, tables = dict(found), dict[str, list[PlannedCell]]()
-        for planned in self.plan.cells:
-            tables.setdefault(planned.cell.table, []).append(planned)
-        for members in tables.values():
-            copies = find_copies((one, found[one.cell.key].by_seed) for one in members)
-            for key in (one.cell.key for one in members if one.cell.kind == "empirical"):
-                kept[key] = found[key].without(copies)
+        kept = dict(found)
+        for table in self.plan.tables:
+            members = [
+                one
+                for one in self.plan.cells
+                if one.cell.table == table and one.cell.kind == "empirical"
+            ]
+            runs = _distinct_runs((one, found[one.cell.key].by_seed) for one in members)
+            if copies := copied_seeds(runs):
+                times = sorted(Counter(copies.values()).items())
+                named = ", ".join(f"{count} of trial {seed}" for seed, count in times)
+                told = f"copies are counted once: {named} (equal in {len(runs)} runs)"
+                keys = [one.cell.key for one in members]
+                kept |= {key: found[key].without(copies, told) for key in keys}
         return kept
 
     def departures(self, planned: Resolved) -> tuple[Departure, ...]:
@@ -185,13 +177,12 @@ class Evidence:
 
     def notes(self, cells: Iterable[PlannedCell]) -> Iterator[str]:
         """What a reader must know of the data of cells, where no deviation says it."""
-        told = (
-            f"{portion}: {note}"
-            for one in cells
-            for portion, used in self._data_of(one)
-            if (note := used.get("note")) and used.get("is_release", False)
+        used = (pair for one in cells for pair in self._data_of(one))
+        yield from dict.fromkeys(
+            f"{portion}: {facts['note']}"
+            for portion, facts in used
+            if facts.get("note") and facts.get("is_release", False)
         )
-        yield from dict.fromkeys(told)
 
     def _data_of(self, planned: Resolved) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """The data that a cell's run and those before it have used, by set and part."""
@@ -203,10 +194,10 @@ class Evidence:
         config, cell = planned.config, planned.cell
         if config is None:
             return CellTrials(missing=planned.reason or "no run is bound to this cell")
-        scale = 100.0 if cell.unit == "%" else 1.0
+        scale, name = 100.0 if cell.unit == "%" else 1.0, cell.metric or ""
         values: list[float | None] = []
-        undefined, seeds, name = 0, self.plan.seeds(config), cell.metric or ""
-        for seed, trial in self.all_of(config).items():
+        undefined, trials = 0, self.all_of(config)
+        for seed, trial in trials.items():
             if isinstance(trial, Missing):
                 values.append(None)
                 continue
@@ -219,23 +210,22 @@ class Evidence:
             values.append(value)
             if name.startswith("auroc") and name.endswith("_by_client"):
                 undefined = max(undefined, int(trial.record.counts.get("undefined_auroc", 0)))
-        lacking = values.count(None)
+        lacking, found = values.count(None), CellTrials(tuple(values), tuple(trials))
         if values and not lacking:
             told = f"AUROC is undefined for up to {undefined} clients, which are left out"
-            return CellTrials(tuple(values), seeds, incomplete=told if undefined else None)
-        failed = self._failed(config)
+            return replace(found, incomplete=told if undefined else None)
+        failed, whys = self._failed(config), self._why_missing(config)
         if lacking == len(values):
-            why = "; ".join(failed) or self._why_missing(config)
-            return CellTrials(tuple(values), seeds, why, is_error=bool(failed), failed=failed)
-        why = f"failed: {'; '.join(failed)}" if failed else self._why_missing(config)
+            why = "; ".join(failed) or whys
+            return replace(found, missing=why, is_error=bool(failed), failed=failed)
+        why = f"failed: {'; '.join(failed)}" if failed else whys
         finished = f"{len(values) - lacking} of {len(values)} trials finished; {why}"
-        return CellTrials(tuple(values), seeds, incomplete=finished, failed=failed)
+        return replace(found, incomplete=finished, failed=failed)
 
     def _failed(self, config: RunConfig) -> tuple[str, ...]:
         """The failed trials of a run, or of the nearest run before it that has some."""
         for run in chain(config):
-            errors = self.errors(run)
-            if errors:
+            if errors := self.errors(run):
                 before = "" if run == config else f"{run.description} failed: "
                 return (before + errors[0], *errors[1:])
         return ()
@@ -243,37 +233,34 @@ class Evidence:
     def _why_missing(self, config: RunConfig) -> str:
         found = self.all_of(config).values()
         whys = dict.fromkeys(one.why for one in found if isinstance(one, Missing))
-        if list(whys) == [NOT_STORED] and any(isinstance(one, Finished) for one in found):
-            return "the others are not stored"
-        return "; ".join(whys)
+        is_rest = list(whys) == [NOT_STORED] and any(isinstance(one, Finished) for one in found)
+        return "the others are not stored" if is_rest else "; ".join(whys)
 
 
-def _read(record: TrialRecord, metric: str, at: int | Literal["final", "best"]) -> float:
-    """A metric of a trial at a round, or a count of all of its training.
-
-    Raises `KeyError` that says what the trial does not report.
-    """
-    if metric in OF_TRAINING and metric in record.counts:
-        return record.counts[metric]
-    if metric not in record.metrics:
-        raise KeyError(f"its run does not measure '{metric}'")
-    return record.metrics[metric].read(at)
+def _read(record: TrialRecord, name: str, at: int | Literal["final", "best"]) -> float:
+    """A metric at a round, or a count of all training; `KeyError` for what is not reported."""
+    if name in OF_TRAINING and name in record.counts:
+        return record.counts[name]
+    if name not in record.metrics:
+        raise KeyError(f"its run does not measure '{name}'")
+    return record.metrics[name].read(at)
 
 
-def find_copies(cells: Iterable[tuple[PlannedCell, Mapping[int, float]]]) -> Copies:
-    """The copies among the trials of one table's cells, given by seed.
+def _distinct_runs(
+    cells: Iterable[tuple[PlannedCell, Mapping[int, float]]],
+) -> list[Mapping[int, float]]:
+    """The trials of each run of one table by seed, by its first cell.
 
-    A run speaks once, by its first cell; values at an end of their metric are left out, since many
-    trials reach it.
+    Values at an end of their metric are left out, since many trials reach it.
     """
     runs: dict[object, Mapping[int, float]] = {}
     for planned, values in cells:
-        cell, known = planned.cell, metric(planned.cell.metric)
-        ends = set() if known is None else set(known.bounds(cell.unit))
-        if values and cell.kind == "empirical" and not ends & set(values.values()):
-            run = cell.row if planned.config is None else planned.config.key
+        known = metric(planned.cell.metric)
+        ends = set() if known is None else set(known.bounds(planned.cell.unit))
+        if values and not ends & set(values.values()):
+            run = planned.cell.row if planned.config is None else planned.config.key
             runs.setdefault(run, values)
-    return Copies(copied_seeds(list(runs.values())), len(runs))
+    return list(runs.values())
 
 
 def copied_seeds(runs: Sequence[Mapping[int, float]]) -> dict[int, int]:
@@ -309,10 +296,11 @@ def load_trials(
 
     Raises `StoreError` for a record that cannot be read.
     """
-    names = dict.fromkeys((*plan.up_to_last_look().trials_to_run(), *_drawn(plan)))
+    figures = ((one.config, plan.paper.table(one.cell.table).figure) for one in plan.drawings)
+    drawn = [(run, figure.trial) for run, figure in figures if run is not None and figure]
     return {
         (run.key, seed): find_trial(store, run, seed, not_run, include_stale=include_stale)
-        for run, seed in names
+        for run, seed in dict.fromkeys((*plan.up_to_last_look().trials_to_run(), *drawn))
     }
 
 
@@ -331,24 +319,13 @@ def find_trial(
     record, edited = store.find(run, seed), list[str]()
     if record is None and (error := store.error(run, seed)) is not None:
         return Missing(error, failed=True)
-    if record is None and include_stale:
-        earlier = store.earlier(run, seed)
-        if earlier:
-            record, edited = max(earlier, key=lambda one: str(one[0].provenance.get("started", "")))
+    if record is None and include_stale and (earlier := store.earlier(run, seed)):
+        record, edited = max(earlier, key=lambda one: str(one[0].provenance.get("started", "")))
     if record is not None:
-        found = record
-        return Finished(found, lambda: store.load_arrays(found), tuple(edited))
+        return Finished(record, partial(store.load_arrays, record), tuple(edited))
     for one in chain(run):
         if not_run and one.key in not_run:
             return Missing(not_run[one.key])
     if stale := store.stale(run, seed):
         return Missing(f"stored trials are stale, edited since: {', '.join(stale)}")
     return Missing()
-
-
-def _drawn(plan: Plan) -> Iterator[tuple[RunConfig, int]]:
-    """The single trials that figures draw."""
-    for one in plan.drawings:
-        figure = plan.paper.table(one.cell.table).figure
-        if one.config is not None and figure is not None:
-            yield one.config, figure.trial

@@ -9,8 +9,7 @@ from ..audit.findings import Finding, findings_for
 from ..claims.answer import ClaimResult, Known
 from ..claims.answer import judged as judge_claim
 from ..claims.bind_cells import bind
-from ..claims.contrasts import is_trained
-from ..claims.nodes import Elementary
+from ..claims.nodes import Elementary, is_trained
 from ..config import RunConfig
 from ..metrics import within_bounds
 from ..planning.headroom import Headroom, data_of, measured
@@ -18,14 +17,13 @@ from ..planning.plan import Plan, PlannedCell
 from ..results import AuditFinding, CellResult, Departure, FirstLines, Report, TableResult, Verdict
 from ..spec.model import CellKey, Claim, Table
 from ..stats.intervals import describe
+from . import first_lines
 from .answers import answer, pooled
 from .cell_verdicts import cell_verdicts
-from .controls import Gate, given, parts
+from .controls import Controls, claim_under, given, parts, table_under
 from .evidence import Evidence, Finished, Trials
 from .figure_data import panels
-from .first_lines import evidence, sentence, totals, would_show
-from .first_lines import run_on as what_first
-from .observed import Observed, observed
+from .observed import Observed, observed, printed_names
 from .other_readings import choices, read_otherwise, universes, with_other_readings
 from .provenance import command_of, more_trials, provenance, run_on, run_summaries
 
@@ -108,6 +106,18 @@ class _Judging:
     audit: tuple[Finding, ...]
 
     @cached_property
+    def shown(self) -> tuple[Table, ...]:
+        return tuple(one for one in self.plan.paper.tables if one.id in self.plan.tables)
+
+    @cached_property
+    def bound(self) -> Mapping[str, Sequence[tuple[Claim, Sequence[Elementary]]]]:
+        """By table that is shown, its claims with the comparisons that they make."""
+        paper = self.plan.paper
+        return {
+            one.id: [(claim, bind(claim, one, paper)) for claim in one.claims] for one in self.shown
+        }
+
+    @cached_property
     def values(self) -> Mapping[CellKey, Mapping[int, float]]:
         """By cell and seed, what was trained or counted."""
         found = {key: one.by_seed for key, one in self.evidence.cells.items()}
@@ -118,11 +128,8 @@ class _Judging:
         """Of counted cells that claims name, what their formula gives."""
         bound = (one for claims in self.bound.values() for _, made in claims for one in made)
         named = {leaf.key for one in bound for leaf in one.leaves}
-        return {
-            one.cell.key: {0: value}
-            for one in self.plan.cells
-            if one.cell.key in named and (value := recomputed(one.cell)) is not None
-        }
+        cells = (one.cell for one in self.plan.cells if one.cell.key in named)
+        return {cell.key: {0: x} for cell in cells if (x := recomputed(cell)) is not None}
 
     @cached_property
     def missing(self) -> Mapping[CellKey, str]:
@@ -142,33 +149,25 @@ class _Judging:
     @cached_property
     def scaled(self) -> frozenset[CellKey]:
         """The cells whose runs depart from the published protocol."""
-        planned = (one for one in self.plan.cells if self.evidence.departures(one))
-        return frozenset(one.cell.key for one in planned)
-
-    @cached_property
-    def shown(self) -> tuple[Table, ...]:
-        return tuple(one for one in self.plan.paper.tables if one.id in self.plan.tables)
-
-    @cached_property
-    def bound(self) -> Mapping[str, Sequence[tuple[Claim, Sequence[Elementary]]]]:
-        """By table that is shown, its claims with the comparisons that they make."""
-        paper = self.plan.paper
-        return {
-            one.id: [(claim, bind(claim, one, paper)) for claim in one.claims] for one in self.shown
-        }
+        return frozenset(one.cell.key for one in self.plan.cells if self.evidence.departures(one))
 
     @cached_property
     def data(self) -> Mapping[CellKey, str]:
         """By trained cell, the data set on which its clients learn."""
-        cells, trained = self.evidence.cells, dict[CellKey, str]()
-        for one in self.plan.cells:
-            key = one.cell.key
-            if one.cell.kind == "empirical" and (one.config is not None or cells[key].found):
-                trained[key] = data_of(one) or "data that are not known"
-        return trained
+        return {
+            one.cell.key: data_of(one) or "data that are not known"
+            for one in self.plan.cells
+            if one.cell.kind == "empirical"
+            and (one.config is not None or self.evidence.cells[one.cell.key].found)
+        }
 
-    def data_in(self, table: Table) -> set[str]:
-        return {name for key, name in self.data.items() if key[0] == table.id}
+    def data_in(self, *tables: Table) -> set[str]:
+        ids = {one.id for one in tables}
+        return {name for key, name in self.data.items() if key[0] in ids}
+
+    def read_by(self, comparisons: Sequence[Elementary]) -> set[str]:
+        leaves = [leaf for one in comparisons for leaf in one.leaves if is_trained(leaf)]
+        return {self.data[leaf.key] for leaf in leaves if leaf.key in self.data}
 
     @cached_property
     def headroom(self) -> Mapping[str, Headroom]:
@@ -176,33 +175,25 @@ class _Judging:
         return measured(self.plan.controls, lambda one: cells[one.cell.key].found)
 
     @cached_property
-    def controls(self) -> Sequence[ClaimResult]:
-        return [one for found in self.tables(of_controls=True) for one in found.claims]
-
-    @cached_property
-    def gate(self) -> Gate | None:
-        """What the controls allow to be said; None where the profile has none."""
-        by_data: dict[str, list[ClaimResult]] = {}
+    def controls(self) -> Controls | None:
+        """The judged controls, which allow what is said; None where the profile has none."""
+        found: dict[str, list[ClaimResult]] = {}
         tables = [one for one in self.shown if one.is_control]
-        bound = (leaves for one in tables for _, leaves in self.bound[one.id])
-        for result, comparisons in zip(self.controls, bound, strict=True):
-            for name in self.read_by(comparisons):
-                by_data.setdefault(name, []).append(result)
-        return Gate(by_data) if tables else None
-
-    def read_by(self, comparisons: Sequence[Elementary]) -> set[str]:
-        leaves = [leaf for one in comparisons for leaf in one.leaves if is_trained(leaf)]
-        return {self.data[leaf.key] for leaf in leaves if leaf.key in self.data}
+        for table in tables:
+            for claim, comparisons in self.bound[table.id]:
+                judged = self.claim(claim, comparisons, table)
+                for name in self.read_by(comparisons):
+                    found.setdefault(name, []).append(judged)
+        return found if tables else None
 
     def claim(self, claim: Claim, comparisons: Sequence[Elementary], table: Table) -> ClaimResult:
-        found, data = judge_claim(claim, comparisons, self.known(table, comparisons)), set[str]()
-        if not table.is_control:
-            data = self.read_by(comparisons)
+        found = judge_claim(claim, comparisons, self.known(table, comparisons))
+        data = set[str]() if table.is_control else self.read_by(comparisons)
         if claim.rests_on is not None:
             found = replace(found, given=given(sorted(data), self.headroom))
-        if not data or self.gate is None:
+        if not data or self.controls is None:
             return found
-        return self.gate.claim(found, data | self.data_in(table))
+        return claim_under(self.controls, found, data | self.data_in(table))
 
     def known(self, table: Table, comparisons: Sequence[Elementary]) -> Known:
         """What is known of the cells of a claim.
@@ -210,12 +201,10 @@ class _Judging:
         Counted cells have what was counted if all of them do, else what their formulas give.
         """
         counted = {leaf.key for one in comparisons for leaf in one.leaves if not is_trained(leaf)}
-        values = self.values
-        if not all(key in values for key in counted):
-            found = {key: self.recomputed[key] for key in counted if key in self.recomputed}
-            rest = {key: trials for key, trials in values.items() if key not in counted}
-            values = {**rest, **found}
-        cells = self.evidence.cells.items()
+        values, cells = dict(self.values), self.evidence.cells.items()
+        if not counted <= values.keys():
+            values = {key: trials for key, trials in values.items() if key not in counted}
+            values |= {key: self.recomputed[key] for key in counted if key in self.recomputed}
         return Known(
             values,
             missing=self.missing,
@@ -229,10 +218,9 @@ class _Judging:
         if any(leaf.key in self.scaled for leaf in one.leaves):
             return None
         own = [leaf.margin.value for leaf in one.leaves if leaf.margin is not None]
-        if own:
-            return float(min(own))
-        fits = table.margin is not None and one.unit == (table.unit or "")
-        return float(table.margin.value) if table.margin is not None and fits else None
+        if not own and table.margin is not None and one.unit == (table.unit or ""):
+            own = [table.margin.value]
+        return float(min(own)) if own else None
 
     def tables(self, of_controls: bool = False) -> tuple[TableResult, ...]:
         shown = (one for one in self.shown if one.is_control is of_controls)
@@ -248,9 +236,9 @@ class _Judging:
         trials = self.evidence.cells.items()
         lacking = {key: why for key, one in trials if (why := one.incomplete or one.missing)}
         seen = self.observed[table.id]
-        answered = answer(table, self.plan.paper, seen, lacking, self.looks)
-        if not table.is_control and self.gate is not None:
-            answered = self.gate.table(answered, self.data_in(table))
+        answered = answer(table, self.plan.paper, seen, lacking, self.names, self.looks)
+        if not table.is_control and self.controls is not None:
+            answered = table_under(self.controls, answered, self.data_in(table))
         judged = tuple(
             self.cell(
                 one,
@@ -270,9 +258,7 @@ class _Judging:
             margin=None if table.margin is None else table.margin.value,
             margin_reason=None if table.margin is None else table.margin.reason,
             cells=judged,
-            claims=tuple(
-                self.claim(claim, comparisons, table) for claim, comparisons in self.bound[table.id]
-            ),
+            claims=tuple(self.claim(*claim, table) for claim in self.bound[table.id]),
             departures=departures,
             unstated=tuple(
                 Departure(one.setting, "not stated", one.taken, one.why)
@@ -285,13 +271,24 @@ class _Judging:
             ),
             panels=panels(table.figure, drawings, judged, self.evidence, table.unit),
             command=command_of(self.plan, table.id),
-            findings=self.findings(table),
+            findings=tuple(
+                AuditFinding(
+                    *(one.id, one.kind, one.statement, one.published, one.computed, one.status),
+                    cells=tuple((row, column) for id, row, column in one.cells if id == table.id),
+                )
+                for one in self.audit
+                if one.status != "consistent" and table.id in one.tables
+            ),
             run_on=self.evidence.made or run_on(self.plan, cells),
             word=answered.word,
             reason=answered.reason,
             answers=answered.answers,
             leads=answered.leads,
         )
+
+    @cached_property
+    def names(self) -> Mapping[str | None, str]:
+        return printed_names(self.plan.paper.tables)
 
     @cached_property
     def observed(self) -> Mapping[str, Sequence[Observed]]:
@@ -307,32 +304,32 @@ class _Judging:
         claims = [claim for table in tables for claim in table.claims]
         has_headlines = any(one.headline for table in paper.tables for one in table.claims)
         wrong = {one.id for one in self.audit if one.status == "inconsistent"}
-        found = len(wrong) if self.audit else None
-        failed = sum(len(one.failed) for one in trials)
+        totals = first_lines.totals(
+            tables,
+            len(wrong) if self.audit else None,
+            pooled(self.observed, self.names),
+            sum(len(one.failed) for one in trials),
+        )
         return FirstLines(
-            sentence=sentence(paper.name, claims, has_headlines),
-            run_on=what_first(self.plan.profile.name, tables),
-            evidence=tuple(evidence(tables)),
-            totals=tuple(totals(tables, found, pooled(self.observed, paper), failed)),
-            controls="" if self.gate is None else self.control_line(self.gate, tables),
+            sentence=first_lines.sentence(paper.name, claims, has_headlines),
+            run_on=first_lines.run_on(self.plan.profile.name, tables),
+            evidence=tuple(first_lines.evidence(tables)),
+            totals=tuple(totals),
+            controls="; ".join(self.said_of_controls(tables)),
         )
 
-    def control_line(self, gate: Gate, tables: Sequence[TableResult]) -> str:
-        data = set().union(*(self.data_in(one) for one in self.shown if not one.is_control))
-        said = [*parts(self.controls, gate, data, self.headroom.values()), *would_show(tables)]
+    def said_of_controls(self, tables: Sequence[TableResult]) -> list[str]:
+        if self.controls is None:
+            return []
+        judged = [claim for one in self.tables(of_controls=True) for claim in one.claims]
+        data = self.data_in(*(one for one in self.shown if not one.is_control))
         misses = None if self.plan.on else self.plan.profile.misses
-        return "; ".join([*said, *filter(None, [misses])])
-
-    def findings(self, table: Table) -> tuple[AuditFinding, ...]:
-        """What the audit found out of order among the printed numbers of `table`."""
-        return tuple(
-            AuditFinding(
-                *(one.id, one.kind, one.statement, one.published, one.computed, one.status),
-                cells=tuple((row, column) for id, row, column in one.cells if id == table.id),
-            )
-            for one in self.audit
-            if one.status != "consistent" and table.id in one.tables
-        )
+        rooms = self.headroom.values()
+        return [
+            *parts(judged, self.controls, data, rooms),
+            *first_lines.would_show(tables),
+            *filter(None, [misses]),
+        ]
 
     def cell(
         self,
@@ -349,8 +346,9 @@ class _Judging:
         sample = describe([value for value in values if value is not None])
         interval = None if sample is None else sample.interval
         margin = self.plan.paper.table(cell.table).margin_of(cell)
-        own = cell.margin and f"margin here: ±{cell.margin.value:g} ({cell.margin.reason})"
-        notes = [note for note in (cell.note, own) if note]
+        own = ""
+        if cell.margin is not None:
+            own = f"margin here: ±{cell.margin.value:g} ({cell.margin.reason})"
         return CellResult(
             row=cell.row,
             column=cell.column,
@@ -366,7 +364,7 @@ class _Judging:
             verdict=verdict,
             run=None if planned.config is None else planned.config.key,
             command=command,
-            note="; ".join(notes) or None,
+            note="; ".join(filter(None, (cell.note, own))) or None,
             departures=departures,
             margin=None if margin is None else margin.value,
             failed=trials.failed,

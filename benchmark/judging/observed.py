@@ -30,24 +30,11 @@ class Observed:
     source: Hashable
     printed: float
 
-    @property
-    def half(self) -> float:
-        """How far a value that prints so may lie from the printed one."""
-        (low, high), value = self.cell.bounds, self.cell.printed.value
-        assert value is not None
-        return float(max(high - value, value - low))
-
 
 Column = Mapping[str, Observed]
 """The cells of a column by the label of their row."""
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Columns of one metric by label; those that stand for several printed ones in `joined`."""
-
-    cells: Mapping[str, Column]
-    joined: tuple[tuple[str, ...], ...]
+Joined = tuple[tuple[str, ...], ...]
+"""The labels of printed columns that one column of ours stands for."""
 
 
 def is_compared(cell: Cell) -> bool:
@@ -69,7 +56,7 @@ def observed(
     return found
 
 
-def columns_of(cells: Iterable[Observed]) -> dict[str, dict[str, Observed]]:
+def columns_of(cells: Iterable[Observed]) -> dict[str, Column]:
     """The cells of one table and metric by column and row, each column with two rows or more."""
     kept = [one for one in cells if is_compared(one.cell) and len(one.trials) > 1]
     sideways = len({one.cell.row for one in kept}) == 1
@@ -82,34 +69,32 @@ def columns_of(cells: Iterable[Observed]) -> dict[str, dict[str, Observed]]:
     return {label: column for label, column in found.items() if len(column) > 1}
 
 
-def once(columns: Iterable[tuple[str, Column]]) -> Columns:
-    """Columns, those joined that read the same runs, or some of an earlier column's."""
+def once(columns: Iterable[tuple[str, Column]]) -> tuple[dict[str, Column], Joined]:
+    """Columns by label, those joined that read the same runs, or some of an earlier column's."""
     groups: list[tuple[set[Hashable], dict[str, Column]]] = []
     for label, column in columns:
         sources = {one.source for one in column.values()}
         alike = (group for known, group in groups if len(sources) > 1 and sources <= known)
-        group = next(alike, None)
-        if group is None:
+        if (group := next(alike, None)) is None:
             groups.append((sources, {label: column}))
         else:
             group[label] = column
-    named = {next(iter(group)): group for _, group in groups}
-    return Columns(
-        {label: _mean(list(group.values())) for label, group in named.items()},
-        tuple(tuple(group) for group in named.values() if len(group) > 1),
-    )
+    named = [tuple(group) for _, group in groups]
+    means = {
+        label[0]: _mean([*group.values()]) for label, (_, group) in zip(named, groups, strict=True)
+    }
+    return means, tuple(labels for labels in named if len(labels) > 1)
 
 
 def _mean(group: Sequence[Column]) -> Column:
+    prints: dict[Hashable, list[float]] = {}
+    for column in group:
+        for source, printed in {one.source: one.printed for one in column.values()}.items():
+            prints.setdefault(source, []).append(printed)
+    first = group[0].items()
     if len(group) == 1:
-        return group[0]
-    prints = [{one.source: one.printed for one in column.values()} for column in group]
-    return {
-        row: replace(
-            one, printed=float(np.mean([by[one.source] for by in prints if one.source in by]))
-        )
-        for row, one in group[0].items()
-    }
+        return dict(first)
+    return {row: replace(one, printed=float(np.mean(prints[one.source]))) for row, one in first}
 
 
 def printed_names(tables: Iterable[Table]) -> Mapping[str | None, str]:
@@ -130,15 +115,17 @@ def pattern_of(columns: Mapping[str, Column], names: Mapping[str | None, str]) -
     """
     rows = tuple(dict.fromkeys(row for column in columns.values() for row in column))
     every = [one for column in columns.values() for one in column.values()]
-    seeds = paired_seeds(every)
+    seeds = paired(every)
     shape = len(rows), len(columns)
     printed, half = np.full(shape, np.nan), np.zeros(shape)
     trials = np.full((*shape, len(seeds)), np.nan)
     methods: dict[str, str | None] = {}
     for c, column in enumerate(columns.values()):
         for row, one in column.items():
-            at = rows.index(row), c
-            printed[at], half[at] = one.printed, one.half
+            at, value = (rows.index(row), c), one.cell.printed.value
+            assert value is not None
+            printed[at] = one.printed
+            half[at] = max(abs(end - value) for end in one.cell.bounds)
             trials[at] = [one.trials[seed] for seed in seeds]
             method = one.cell.experiment.get("method")
             methods.setdefault(row, names.get(method, method))
@@ -152,7 +139,6 @@ def tie_of(cells: Sequence[Observed]) -> float:
     return tie(cells[0].cell.unit, largest)
 
 
-def paired_seeds(cells: Sequence[Observed]) -> list[int]:
+def paired(cells: Sequence[Observed]) -> list[int]:
     """The seeds that all cells have, rising."""
-    first, *others = (one.trials.keys() for one in cells)
-    return sorted(set(first).intersection(*others))
+    return sorted(set.intersection(*(set(one.trials) for one in cells)))

@@ -16,7 +16,6 @@ from statistics import NormalDist
 from ..spec.model import Cell, CellKey, Paper, Table
 from ..spec.printed import Printed, half_unit
 from ..spec.problems import Problem
-from ..spec.settings import get
 from ..stats.spread import Spread, borrow, unbiased_sd
 from ..stats.t_tests import LEVEL
 
@@ -48,10 +47,31 @@ def published_values_of(paper: Paper, table: Table) -> Sides:
 
     Spreads are pooled only among cells of one table that show the same metric.
     """
-    sides = _own_sides(table)
-    lent = sd_sources(paper, table)
+    sides, lent = _own_sides(table), sd_sources(paper, table)
     others = {id: _own_sides(paper.table(id)) for id in {one.table for one in lent.values()}}
-    return {key: _borrowed(side, lent.get(key), others) for key, side in sides.items()}
+    for key in sides.keys() & lent.keys():
+        source = lent[key]
+        if (spread := others[source.table][source.key].spread) is not None:
+            note = (
+                f"Table {source.table} prints ± {source.printed.sd} for the same experiment; "
+                "that or our spread is taken for the printed run, whichever says less."
+            )
+            sides[key] = replace(sides[key], spread=replace(spread, runs=1), note=note)
+    return sides
+
+
+def _own_sides(table: Table) -> dict[CellKey, PublishedValue]:
+    groups: dict[str | None, list[Cell]] = {}
+    for cell in table.cells:
+        has_runs = cell.printed.sd is None or table.sd.runs is not None
+        if cell.kind == "empirical" and cell.printed.value is not None and has_runs:
+            groups.setdefault(cell.metric, []).append(cell)
+    sides: dict[CellKey, PublishedValue] = {}
+    for group in groups.values():
+        printed = [cell.printed for cell in group]
+        found = published_values(printed, ddof=table.sd.ddof, runs=table.sd.runs)
+        sides |= {cell.key: side for cell, side in zip(group, found, strict=True)}
+    return sides
 
 
 def published_values(
@@ -73,50 +93,15 @@ def published_values(
     pooled = iter(borrow(deviations, [runs or 0] * len(deviations)))
     sides = []
     for one in printed:
-        low, high = one.bounds
         assert one.value is not None
-        spread = next(pooled) if one.sd is not None else None
-        sides.append(PublishedValue(float(one.value), float(low), float(high), spread, _zero(one)))
+        note, spread = "", None if one.sd is None else next(pooled)
+        if one.sd is not None and not one.sd:
+            half = half_unit(one.sd)
+            note = f"The printed spread of {one.sd} is taken as {half:f}, "
+            note += "the largest that rounds to it."
+        low, high = map(float, one.bounds)
+        sides.append(PublishedValue(float(one.value), low, high, spread, note))
     return sides
-
-
-def _zero(printed: Printed) -> str:
-    if printed.sd is None or printed.sd:
-        return ""
-    return (
-        f"The printed spread of {printed.sd} is taken as {half_unit(printed.sd):f}, "
-        "the largest that rounds to it."
-    )
-
-
-def _own_sides(table: Table) -> Sides:
-    cells = [
-        cell
-        for cell in table.cells
-        if cell.kind == "empirical"
-        and cell.printed.value is not None
-        and (cell.printed.sd is None or table.sd.runs is not None)
-    ]
-    sides: dict[CellKey, PublishedValue] = {}
-    for metric in dict.fromkeys(cell.metric for cell in cells):
-        group = [cell for cell in cells if cell.metric == metric]
-        printed = [cell.printed for cell in group]
-        found = published_values(printed, ddof=table.sd.ddof, runs=table.sd.runs)
-        sides |= {cell.key: side for cell, side in zip(group, found, strict=True)}
-    return sides
-
-
-def _borrowed(
-    side: PublishedValue, source: Cell | None, others: Mapping[str, Sides]
-) -> PublishedValue:
-    spread = None if source is None else others[source.table][source.key].spread
-    if source is None or spread is None:
-        return side
-    note = (
-        f"Table {source.table} prints ± {source.printed.sd} for the same experiment; "
-        "that or our spread is taken for the printed run, whichever says less."
-    )
-    return replace(side, spread=replace(spread, runs=1), note=note)
 
 
 def sd_sources(paper: Paper, table: Table) -> Mapping[CellKey, Cell]:
@@ -127,26 +112,22 @@ def sd_sources(paper: Paper, table: Table) -> Mapping[CellKey, Cell]:
     """
     paper = paper.as_taken or paper
     table = paper.table(table.id)
-    tables = [table] if table.sd.runs is not None else []
-    tables += [paper.table(id) for id in table.sd.sources]
-    alike: dict[object, list[Cell]] = {}
-    for cell in (cell for one in tables for cell in one.cells if cell.printed.sd is not None):
-        alike.setdefault(_at_first_sight(cell), []).append(cell)
+    lenders = [table] if table.sd.runs is not None else []
+    lenders += map(paper.table, table.sd.sources)
+    known = [one for other in lenders for one in other.cells if one.printed.sd is not None]
     found = {}
-    for cell in table.cells:
-        if cell.kind != "empirical" or not cell.experiment:
-            continue
-        if cell.printed.sd is None and cell.printed.value is not None:
-            known = alike.get(_at_first_sight(cell), ())
-            source = next((one for one in known if one.experiment == cell.experiment), None)
+    for cell in table.cells if known else ():
+        is_single = cell.printed.sd is None and cell.printed.value is not None
+        if cell.kind == "empirical" and cell.experiment and is_single:
+            alike = (one for one in known if _measured(one) == _measured(cell))
+            source = next((one for one in alike if one.experiment == cell.experiment), None)
             if source is not None:
                 found[cell.key] = source
     return found
 
 
-def _at_first_sight(cell: Cell) -> object:
-    """What cells of one experiment share, but for the experiment itself."""
-    return cell.metric, cell.unit, cell.read, get(cell.experiment, "method")
+def _measured(cell: Cell) -> object:
+    return cell.metric, cell.unit, cell.read
 
 
 def is_out_of_reach(margin: float, half_unit: float, published: Spread) -> bool:
@@ -159,31 +140,22 @@ def is_out_of_reach(margin: float, half_unit: float, published: Spread) -> bool:
     return margin <= half_unit + Z * math.sqrt(published.variance_of_mean)
 
 
-def narrow_margins(papers: Iterable[Paper]) -> tuple[Problem, ...]:
+def narrow_margins(papers: Iterable[Paper]) -> Iterator[Problem]:
     """A warning for every table with such cells; a margin is a choice, so it is no mistake."""
-    return tuple(
-        problem
-        for paper in papers
-        for table in paper.tables
-        for problem in _too_narrow(paper, table)
-    )
-
-
-def _too_narrow(paper: Paper, table: Table) -> Iterator[Problem]:
-    sides = published_values_of(paper, table)
-    cells = [
-        (cell, is_out_of_reach(margin.value, (side.high - side.low) / 2, side.spread))
-        for cell in table.cells
-        if (side := sides.get(cell.key)) is not None and side.spread is not None
-        if (margin := table.margin_of(cell)) is not None
-    ]
-    narrow = [cell for cell, is_narrow in cells if is_narrow]
-    if narrow:
-        text = table.file.read_text(encoding="utf-8").splitlines()
-        yield Problem(
-            table.file,
-            text.index("[margin]") + 1 if "[margin]" in text else None,
-            f"margin: too narrow for REPRODUCED in {len(narrow)} of {len(cells)} cells with a "
-            "printed spread, at most the rounding and 1.645 standard errors of the print"
-            f" (first '{narrow[0].label}')",
-        )
+    for paper, table in ((one, table) for one in papers for table in one.tables):
+        sides = published_values_of(paper, table)
+        cells = [
+            (cell, is_out_of_reach(margin.value, (side.high - side.low) / 2, side.spread))
+            for cell in table.cells
+            if (side := sides.get(cell.key)) is not None and side.spread is not None
+            if (margin := table.margin_of(cell)) is not None
+        ]
+        if narrow := [cell for cell, is_narrow in cells if is_narrow]:
+            text = table.file.read_text(encoding="utf-8").splitlines()
+            yield Problem(
+                table.file,
+                text.index("[margin]") + 1 if "[margin]" in text else None,
+                f"margin: too narrow for REPRODUCED in {len(narrow)} of {len(cells)} cells with a "
+                "printed spread, at most the rounding and 1.645 standard errors of the print"
+                f" (first '{narrow[0].label}')",
+            )

@@ -12,7 +12,6 @@ Pure functions over numbers; `docs/verdicts.md` defines the words. Choices made 
 - A borrowed spread (`judging.published_value`) is not known to be the larger or the smaller one:
   both it and ours must allow what is said.
 - Our own deviations are not pooled: cells of a table share seeds, so their errors are dependent.
-- The test behind DISCREPANT counts both tails (`stats.t_tests.p_beyond`).
 - Trials that all gave one value leave their spread unknown, and decide nothing.
 
 `tests/benchmark/test_verdict_error_rates.py` simulates the error rates.
@@ -21,7 +20,6 @@ Pure functions over numbers; `docs/verdicts.md` defines the words. Choices made 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -46,12 +44,6 @@ class JudgedCell:
     trials: tuple[float, ...]
     margin: float
     limit: float | None = None
-
-    @cached_property
-    def sample(self) -> Sample | None:
-        """The trials in numbers; None where they have no spread to work with."""
-        sample = describe(self.trials)
-        return None if sample is None or sample.n < 2 or sample.flat else sample
 
 
 @dataclass(frozen=True)
@@ -81,10 +73,10 @@ def assess(cell: JudgedCell, ratio: float = 1.0) -> Assessment | None:
 
     ratio: of the paper's spread to ours, where the paper prints none.
     """
-    trials = cell.sample
-    if trials is None:
+    trials, published = describe(cell.trials), cell.published
+    if trials is None or trials.n < 2 or trials.flat:
         return None
-    published, mean = cell.published, trials.mean
+    mean = trials.mean
     nearest = max(0.0, published.low - mean, mean - published.high)
     farthest = max(abs(mean - published.low), abs(mean - published.high))
     errors = standard_errors(trials.sd, trials.n, published.spread, ratio)
@@ -104,39 +96,31 @@ def judge_table(cells: Sequence[JudgedCell], suffix: str = "") -> list[Verdict]:
 
     suffix: follows a number in the reasons, such as " points".
     """
-    assessed, adjusted = _assessed(cells)
-    tests = len(cells) - assessed.count(None)
-    verdicts = [
-        _undecided(cell) if one is None else _verdict(cell, one, p, tests, suffix)
-        for cell, one, p in zip(cells, assessed, adjusted, strict=True)
-    ]
-    noisier = [_words(cells, ratio) for ratio in RATIOS if not all(map(_is_known, cells))]
-    return [
-        verdict if _is_known(cell) or one is None else _under(verdict, cell, one, words)
-        for verdict, cell, one, *words in zip(verdicts, cells, assessed, *noisier, strict=True)
-    ]
+    assessed = _assessed(cells, 1.0)
+    tests = sum(one is not None for one, _ in assessed)
+    is_unknown = any(one.published.spread is None for one in cells)
+    noisier = [_assessed(cells, ratio) for ratio in RATIOS if is_unknown]
+    verdicts = []
+    for cell, (one, p), *others in zip(cells, assessed, *noisier, strict=True):
+        if one is None:
+            verdicts.append(_undecided(cell))
+            continue
+        verdict = _verdict(cell, one, p, tests, suffix)
+        if cell.published.spread is None:
+            words = [_word(cell.margin, other, p) for other, p in others if other is not None]
+            verdict = _under(verdict, cell, one, words)
+        verdicts.append(verdict)
+    return verdicts
 
 
-def _is_known(cell: JudgedCell) -> bool:
-    """Whether the paper prints a spread for the experiment, here or elsewhere."""
-    return cell.published.spread is not None
+def _assessed(cells: Sequence[JudgedCell], ratio: float) -> list[tuple[Assessment | None, float]]:
+    """The numbers of every cell, and its p-value for DISCREPANT after the correction.
 
-
-def _assessed(
-    cells: Sequence[JudgedCell], ratio: float = 1.0
-) -> tuple[list[Assessment | None], list[float]]:
-    """The numbers of every cell, and its p-value for DISCREPANT after the correction."""
+    ratio: of the paper's spread to that of our trials, wherever it prints none.
+    """
     assessed = [assess(cell, ratio) for cell in cells]
     adjusted = iter(holm([one.p_beyond for one in assessed if one is not None]))
-    return assessed, [1.0 if one is None else next(adjusted) for one in assessed]
-
-
-def _words(cells: Sequence[JudgedCell], ratio: float) -> list[Detail]:
-    """The words if the paper spread `ratio` times as far as our trials wherever it prints none."""
-    return [
-        "INCONCLUSIVE" if one is None else _word(cell.margin, one, p)
-        for cell, one, p in zip(cells, *_assessed(cells, ratio), strict=True)
-    ]
+    return [(one, 1.0 if one is None else next(adjusted)) for one in assessed]
 
 
 def _word(margin: float, one: Assessment, p_discrepant: float) -> Detail:
@@ -162,9 +146,7 @@ def _undecided(cell: JudgedCell) -> Verdict:
         return Verdict("INCONCLUSIVE", reason, difference=difference, trials_needed=2)
     reason = f"All {n} trials gave the same value, so their spread is not known."
     if cell.limit is not None and math.isclose(cell.trials[0], cell.limit):
-        reason += (
-            f" It is the most there is, {_plain(cell.limit)}, where nothing can be told apart."
-        )
+        reason += f" It is the most there is, {cell.limit:.3g}, where nothing can be told apart."
     return Verdict("INCONCLUSIVE", reason, difference=difference)
 
 
@@ -173,9 +155,9 @@ def _verdict(
 ) -> Verdict:
     half = one.half_width(1 - LEVEL)
     word, needed = _word(cell.margin, one, p_discrepant), None
-    shown = f"difference {_signed(one.difference)}{suffix}"
-    margin = f"±{_plain(cell.margin)}{suffix}"
-    within = f"±{_plain(one.half_width(0.975))}{suffix} in which 95 % of replications fall"
+    shown = f"difference {one.difference:+.3g}{suffix}".replace("-", "−")
+    margin = f"±{cell.margin:.3g}{suffix}"
+    within = f"±{one.half_width(0.975):.3g}{suffix} in which 95 % of replications fall"
     if word == "REPRODUCED":
         reason = (
             f"The {shown} and its 90 % interval, rounding included, lie within "
@@ -193,12 +175,11 @@ def _verdict(
     else:
         distances, ours = (one.farthest, one.nearest), (one.ours.sd, one.ours.n)
         needed = trials_needed(*distances, *ours, cell.published.spread, cell.margin, tests)
-        number = f"no number of trials up to {MOST_TRIALS}"
-        if needed is not None:
-            number = f"about {needed} trials"
+        none = f"no number of trials up to {MOST_TRIALS}"
+        number = none if needed is None else f"about {needed} trials"
         error = max(float(error) for error, _ in one.errors)
         reason = (
-            f"The {shown} with standard error {_plain(error)}{suffix} is neither shown to be "
+            f"The {shown} with standard error {error:.3g}{suffix} is neither shown to be "
             f"within {margin} nor beyond; {number} would decide at this difference and spread."
         )
     if cell.published.note:
@@ -212,18 +193,20 @@ def _under(verdict: Verdict, cell: JudgedCell, one: Assessment, words: Sequence[
     known = replace(verdict, if_noisier=tuple(zip(RATIOS, words, strict=True)))
     if verdict.detail == "REPRODUCED":
         most = _stands_to(cell.margin, one)
+        # With one decimal, never rounded up.
+        shown = f"{math.floor(most * 10) / 10:.1f}" if most < 100 else "100"
         more = (
             "This stands as long as the paper's spread, which it does not print, is at most "
-            f"{_floor(most)} times ours."
+            f"{shown} times ours."
         )
         return replace(known, reason=f"{verdict.reason} {more}", stands_to=most)
-    if all(word_of(word) == verdict.word for word in words):
-        return known
     changed = [
         f"{word_of(word)} if it is {ratio:g} times ours"
         for ratio, word in zip(RATIOS, words, strict=True)
         if word_of(word) != verdict.word
     ]
+    if not changed:
+        return known
     more = f"The paper's spread is not printed and taken to be ours; {', '.join(changed)}."
     return replace(known, reason=f"{verdict.reason} {more}")
 
@@ -238,16 +221,3 @@ def _stands_to(margin: float, one: Assessment) -> float:
     ours = one.ours
     reach = (margin - one.farthest) / (t_quantile(1 - LEVEL, ours.n - 1) * ours.sd)
     return math.sqrt(max(1.0, reach**2 - 1 / ours.n))
-
-
-def _plain(value: float) -> str:
-    return f"{value:.3g}"
-
-
-def _floor(ratio: float) -> str:
-    """A ratio with one decimal, never rounded up."""
-    return f"{math.floor(ratio * 10) / 10:.1f}" if ratio < 100 else "100"
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.3g}".replace("-", "−")

@@ -46,11 +46,10 @@ def standard_errors(
 
     Where there are two, a verdict must hold for both.
 
-    sd, n: of our trials; several numbers n give arrays. published: of several runs, it is of the
-    printed mean: Welch's error, degrees of freedom by Welch-Satterthwaite. Of one run, it is
-    borrowed: the printed run spreads so, or as our trials do, and what is borrowed never makes a
-    verdict easier. None: the printed run is one more draw from the distribution of our trials, with
-    `ratio` times their deviation: s * sqrt(1/n + r^2), with our own degrees of freedom.
+    sd, n: of our trials; several numbers n give arrays. published: of several runs, it gives
+    Welch's error of the printed mean, degrees of freedom by Welch-Satterthwaite. Of one run, it is
+    borrowed: the printed run spreads so, or as our trials do. None: the printed run is one more
+    draw of ours with `ratio` times their deviation: s * sqrt(1/n + r^2), with n - 1 of freedom.
     """
     count = np.asarray(n, np.float64)
     errors = []
@@ -113,16 +112,14 @@ def bartlett(sds: Sequence[float], runs: Sequence[int]) -> float:
     """P-value of Bartlett's test that normal samples with these deviations share one variance."""
     from scipy import special
 
-    dfs = [m - 1 for m in runs]
-    total = sum(dfs)
-    log_pooled = 2 * math.log(pooled_sd(sds, runs))
-    log_each = sum(df * 2 * math.log(sd) for df, sd in zip(dfs, sds, strict=True))
-    excess = total * log_pooled - log_each
-    correction = 1 + (sum(1 / df for df in dfs) - 1 / total) / (3 * (len(sds) - 1))
-    return float(special.chdtrc(len(sds) - 1, max(0.0, excess / correction)))
+    dfs = np.array(runs) - 1
+    total, others = dfs.sum(), len(sds) - 1
+    excess = 2 * (total * math.log(pooled_sd(sds, runs)) - dfs @ np.log(sds))
+    correction = 1 + ((1 / dfs).sum() - 1 / total) / (3 * others)
+    return float(special.chdtrc(others, max(0.0, excess / correction)))
 
 
 def pooled_sd(sds: Sequence[float], runs: Sequence[int]) -> float:
     """Square root of the mean variance, weighted by degrees of freedom."""
-    dfs = [m - 1 for m in runs]
-    return math.sqrt(sum(df * sd**2 for df, sd in zip(dfs, sds, strict=True)) / sum(dfs))
+    dfs = np.array(runs) - 1
+    return math.sqrt(dfs @ np.square(sds) / dfs.sum())

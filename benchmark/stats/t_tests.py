@@ -25,12 +25,11 @@ def t_quantile(level: float, df: float) -> float:
     return float(special.stdtrit(df, level))
 
 
-def _below(statistic: ArrayLike, df: ArrayLike) -> Floats:
+def _below(statistic: Floats, df: ArrayLike) -> Floats:
     """P(T < statistic) for Student's t."""
     from scipy import special
 
-    at, degrees = np.asarray(statistic, np.float64), np.asarray(df, np.float64)
-    return np.asarray(special.stdtr(degrees, at), np.float64)
+    return np.asarray(special.stdtr(np.asarray(df, np.float64), statistic), np.float64)
 
 
 def p_equivalent(difference: float, error: ArrayLike, df: ArrayLike, margin: float) -> Floats:
@@ -59,13 +58,10 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
     Source: Holm, A simple sequentially rejective multiple test procedure, 1979.
     """
-    order = sorted(range(len(p_values)), key=p_values.__getitem__)
-    adjusted = [0.0] * len(p_values)
-    largest = 0.0
-    for rank, index in enumerate(order):
-        largest = max(largest, (len(p_values) - rank) * p_values[index])
-        adjusted[index] = min(1.0, largest)
-    return adjusted
+    values, order = np.array(p_values, np.float64), np.argsort(p_values, kind="stable")
+    stepped = np.arange(len(values), 0, -1) * values[order]
+    values[order] = np.minimum(1.0, np.maximum.accumulate(stepped))
+    return [float(one) for one in values]
 
 
 def p_text(value: float) -> str:

@@ -49,15 +49,15 @@ def by_metric(paper):
                 for key, one in cells.items()
                 if key[0] == table.id and one.cell.metric == metric
             )
-            columns = once(list(columns_of(own).items()))
-            if columns.cells:
+            columns, _ = once(list(columns_of(own).items()))
+            if columns:
                 yield f"{table.id} {metric}", table, metric, columns
 
 
 def test_tables_and_leads_agree(paper):
     expected, seen = REFERENCE[paper.id], set()
     for name, table, metric, columns in by_metric(paper):
-        shown = pattern_of(columns.cells, {})
+        shown = pattern_of(columns, {})
         variance = printed_variance(table, paper, metric)
         found = answer_table(metric, shown, printed_variance=variance)
         assert (found is None) == (name not in expected["tables"])
@@ -76,7 +76,7 @@ def test_tables_and_leads_agree(paper):
         facts = facts_of(metric)
         for own in paper.own:
             ahead = lead(
-                list(columns.cells.values()),
+                list(columns.values()),
                 own,
                 paper.is_baseline,
                 lower_is_better=facts is not None and facts.lower_is_better,
