@@ -6,6 +6,7 @@ virtualenv backend, because uv ignores pip's configuration.
 """
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import nox
@@ -20,8 +21,6 @@ OF_TORCH = ("fsspec", "jinja2", "networkx", "pillow", "sympy", "typing-extension
 STRICT = ("--config-settings", "editable_mode=strict", "--editable")
 """Options of pip that install links to each file, which type checkers and editors can follow."""
 
-PAPERS = sorted(path.parent.name for path in Path(__file__).parent.glob("tables/*/paper.toml"))
-
 
 def install(session: nox.Session, extra: str = "", *how: str) -> None:
     """fedrepro from this folder, with the tried versions of its dependencies.
@@ -34,17 +33,42 @@ def install(session: nox.Session, extra: str = "", *how: str) -> None:
     session.install(*pinned, *(how or ("--editable",)), f".{extra}")
 
 
-def define_reproduction(paper: str) -> None:
-    """The session that trains, judges and reports one paper; arguments after `--` go to it."""
+def define(name: str, says: str, extra: str, *command: str, codes: Sequence[int] = (0,)) -> None:
+    """A session that runs one command; arguments after `--` go to it."""
 
-    @nox.session(name=f"reproduce-{paper}")
-    def reproduce(session: nox.Session) -> None:
-        install(session)
-        session.run("fedrepro", "run", paper, *session.posargs, success_codes=[0])
+    def run(session: nox.Session) -> None:
+        install(session, extra)
+        threads = {"OMP_NUM_THREADS": "1"} if name in ("tests", "cluster") else {}
+        session.run(*command, *session.posargs, env=threads, success_codes=codes)
+
+    run.__doc__ = says
+    nox.session(run, name=name)
 
 
-for name in PAPERS:
-    define_reproduction(name)
+for paper in sorted(path.parent.name for path in Path(__file__).parent.glob("tables/*/paper.toml")):
+    says = "Trains, judges and reports one paper."
+    define(f"reproduce-{paper}", says, "", "fedrepro", "run", paper)
+says = "The published numbers against each other, as HTML and Markdown; nothing is trained."
+define("audit", says, "", "fedrepro", "audit", "--out", "results/reports/audit")
+says = "One report on all papers from what is stored; nothing is trained."
+define("report", says, "", "fedrepro", "report", codes=(0, 1, 3))
+define("regress", "The reduced profile against the baseline.", "", "fedrepro", "regress")
+
+FAST = ("-n", "auto", "-m", "not slow and not data and not speed")
+SHOWN = ("--benchmark-only", "--benchmark-columns=median,iqr,rounds", "tests/test_speed.py")
+for name, (says, extras, *options) in {
+    "tests": ("The fast tests, on all cores; `-- --durations=20` names the slowest.", "", *FAST),
+    "slow": ("Tests of more than a few seconds each.", "", "-m", "slow and not cluster"),
+    "cluster": ("The cluster engine, two workers on this machine.", ",cluster", "-m", "cluster"),
+    "data": ("Tests on real data sets under FEDREPRO_DATA.", "", "-m", "data"),
+    "oracles": ("Losses against lightly's.", ",oracles", "tests/methods", "-k", "lightly"),
+    "bench": ("Timings, to be compared as ratios within one run.", "", "-m", "speed", *SHOWN),
+    "licences": (
+        "The licences of all that fedrepro and its extras bring, and whether all of it is pinned.",
+        *(",lint,cluster,oracles", "tests/test_licences.py", "-rP"),
+    ),
+}.items():
+    define(name, says, f"[test{extras}]", "pytest", *options)
 
 
 @nox.session
@@ -57,60 +81,6 @@ def dev(session: nox.Session) -> None:
     install(session, "[test,lint]", *STRICT)
     session.install("--quiet", "--constraint", "constraints.txt", "pre-commit", "pyright")
     session.run("pre-commit", "install")
-
-
-@nox.session
-def tests(session: nox.Session) -> None:
-    """The fast tests, on all cores; `-- --durations=20` names the slowest."""
-    install(session, "[test]")
-    fast = "not slow and not data and not speed"
-    given = ["-n", "auto", "-m", fast, *session.posargs]
-    session.run("pytest", *given, env={"OMP_NUM_THREADS": "1"})
-
-
-@nox.session
-def slow(session: nox.Session) -> None:
-    """The tests that take more than a few seconds each."""
-    install(session, "[test]")
-    session.run(
-        "pytest", "-m", "slow and not cluster", "--hypothesis-profile=explore", *session.posargs
-    )
-
-
-@nox.session
-def cluster(session: nox.Session) -> None:
-    """The cluster engine with two workers on this machine."""
-    install(session, "[test,cluster]")
-    session.run("pytest", "-m", "cluster", *session.posargs, env={"OMP_NUM_THREADS": "1"})
-
-
-@nox.session
-def data(session: nox.Session) -> None:
-    """The tests on real data sets under FEDREPRO_DATA; they skip where a set is missing."""
-    install(session, "[test]")
-    session.run("pytest", "-m", "data", *session.posargs)
-
-
-@nox.session
-def oracles(session: nox.Session) -> None:
-    """The losses against lightly's, which brings many packages of its own."""
-    install(session, "[test,oracles]")
-    session.run("pytest", "tests/methods", "-k", "lightly", *session.posargs)
-
-
-@nox.session
-def bench(session: nox.Session) -> None:
-    """Prints timings, to be compared as ratios within one run."""
-    install(session, "[test]")
-    given = ["-m", "speed", "--benchmark-only", "--benchmark-columns=median,iqr,rounds"]
-    session.run("pytest", *given, "tests/test_speed.py", *session.posargs)
-
-
-@nox.session
-def licences(session: nox.Session) -> None:
-    """The licence of all that fedrepro and its extras bring, and whether all of it is pinned."""
-    install(session, "[test,lint,cluster,oracles]")
-    session.run("pytest", "tests/test_licences.py", "-rP", *session.posargs)
 
 
 @nox.session
@@ -175,24 +145,10 @@ def lint(session: nox.Session) -> None:
 
 
 @nox.session
-def audit(session: nox.Session) -> None:
-    """The printed numbers against each other, as HTML and Markdown; nothing is trained."""
-    install(session)
-    session.run("fedrepro", "audit", "--out", "results/reports/audit", *session.posargs)
-
-
-@nox.session
 def published(session: nox.Session) -> None:
     """The pages on results/published made anew; stores after `--` are copied there first."""
     install(session)
     session.run("python", "-m", "tools.published", *session.posargs)
-
-
-@nox.session
-def report(session: nox.Session) -> None:
-    """One report on all papers from what is stored; nothing is trained."""
-    install(session)
-    session.run("fedrepro", "report", *session.posargs, success_codes=[0, 1, 3])
 
 
 @nox.session
@@ -215,10 +171,3 @@ def docs(session: nox.Session) -> None:
     session.run("fedrepro", "multiverse", *asked, *where, success_codes=[0, 1, 3])
     session.run("python", "-m", "tools.gallery", str(made))
     session.run("mkdocs", "build", "--strict", "--clean")
-
-
-@nox.session
-def regress(session: nox.Session) -> None:
-    """The reduced profile against the recorded baseline; arguments after `--` go to it."""
-    install(session)
-    session.run("fedrepro", "regress", *session.posargs)

@@ -41,8 +41,9 @@ def anchors(page: Path) -> set[str]:
 
 
 def test_links_files_and_sessions_that_are_named_exist() -> None:
-    known = re.findall(r'nox\.session(?:\(name="([\w-]+)"\))?\ndef (\w+)', text_of("noxfile.py"))
-    sessions = {name or function for name, function in known} | {"reproduce-<paper>"}
+    known = r'nox\.session\ndef (\w+)|define\("(\w+)"|^    "(\w+)": \('
+    defined = re.findall(known, text_of("noxfile.py"), re.MULTILINE)
+    sessions = {"".join(one) for one in defined} | {"reproduce-<paper>"}
     sessions |= {f"reproduce-{paper.parent.name}" for paper in ROOT.glob("tables/*/paper.toml")}
     missing = []
     pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
