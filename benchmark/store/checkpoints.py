@@ -49,8 +49,7 @@ class TrialFile:
     def read(self) -> Any:
         """The state that was saved last; None where there is none that can be used."""
         try:
-            content = read_whole(self.path)
-            if content is None:
+            if (content := read_whole(self.path)) is None:
                 return None
             arrays = arrays_from(content)
             head = json.loads(arrays["head"].tobytes())

@@ -100,8 +100,12 @@ def _module(module: str, folder: Path) -> tuple[Mapping[str, str], tuple[str, ..
     inner = file.relative_to(folder) if file.is_relative_to(folder) else None
     name = Path(file.name) if inner is None else Path(package) / inner
     tree = ast.parse(file.read_bytes(), filename=str(file))
-    content = _content(tree, file)
-    hashes = {} if content is None else {name.as_posix(): content}
+    hashes = {}
+    words = (ast.Expr, ast.Assign, ast.AnnAssign)
+    # An `__init__` that only documents or names does nothing.
+    if file.name != "__init__.py" or not all(isinstance(node, words) for node in tree.body):
+        code = json.dumps(_plain(tree)).encode()
+        hashes[name.as_posix()] = hashlib.sha256(code).hexdigest()
     for read in declared_reads(tree):
         try:
             there = hashlib.sha256((file.parent / read).read_bytes()).hexdigest()
@@ -157,16 +161,6 @@ def modules_of(config: RunConfig) -> Iterator[str]:
         yield from modules_of(config.start)
 
 
-def _content(tree: ast.Module, file: Path) -> str | None:
-    """The hash of a file's code; none for an `__init__` that only documents or names."""
-    has_code = any(
-        not isinstance(node, (ast.Expr, ast.Assign, ast.AnnAssign)) for node in tree.body
-    )
-    if file.name == "__init__.py" and not has_code:
-        return None
-    return hashlib.sha256(json.dumps(_plain(tree)).encode()).hexdigest()
-
-
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _UNSEEN = ("kind", "type_comment", "type_ignores", "ctx")
 """Fields that change nothing of what runs: u before a string, comments, what a place shows."""
@@ -217,40 +211,34 @@ _ANYWHERE = {
     "__import__", "environ", "eval", "exec", "getenv", "import_module", "perf_counter", "time_ns",
     "urandom",
 }  # fmt: skip
-_OF_FILES = {"open", "read_bytes", "read_csv", "read_text", "loadtxt", "fromfile"}
-_LOADERS = {"json", "np", "numpy", "pickle", "toml", "tomllib", "torch", "yaml"}
+_OF_FILES = {"open", "read_bytes", "read_csv", "read_text", "loadtxt", "fromfile"} | {
+    f"{module}.{load}"
+    for module in ("json", "np", "numpy", "pickle", "toml", "tomllib", "torch", "yaml")
+    for load in ("load", "loads")
+}
 
 
 def unfollowed(runs: Iterable[RunConfig]) -> list[str]:
     """Sentences on places where own modules of other projects, named by runs, look outside them."""
     names = {name for run in runs for name in source_of(run)}
     own = sorted(name for name in names if not name.startswith(("benchmark/", "methods/")))
-    return [told for name in own if name.endswith(".py") for told in _unfollowed_in(name)]
-
-
-def _unfollowed_in(name: str) -> Iterator[str]:
-    package, _, inner = name.removesuffix(".py").partition("/")
-    tree = ast.parse((package_place(package) / inner).with_suffix(".py").read_bytes())
-    declares = bool(declared_reads(tree))
-    names = _ANYWHERE if declares else _ANYWHERE | _OF_FILES
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom):
-            for alias in node.names:
-                if alias.name in names:
-                    yield _told(name, node.lineno, alias.name)
-        used = node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
-        is_loader = (
-            isinstance(node, ast.Attribute)
-            and node.attr in ("load", "loads")
-            and ast.unparse(node.value) in _LOADERS
-            and not declares
-        )
-        if isinstance(node, ast.Name | ast.Attribute) and (used in names or is_loader):
-            yield _told(name, node.lineno, ast.unparse(node))
-
-
-def _told(name: str, line: int, what: str) -> str:
-    return (
+    return [
         f"{name}:{line}: what {what} finds is no part of the fingerprint: after a change of it "
         "stored trials still count (declare files by reads = [...])"
-    )
+        for name in own
+        if name.endswith(".py")
+        for line, what in _unfollowed_in(name)
+    ]
+
+
+def _unfollowed_in(name: str) -> Iterator[tuple[int, str]]:
+    package, _, inner = name.removesuffix(".py").partition("/")
+    tree = ast.parse((package_place(package) / inner).with_suffix(".py").read_bytes())
+    names = _ANYWHERE if declared_reads(tree) else _ANYWHERE | _OF_FILES
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            yield from ((node.lineno, one.name) for one in node.names if one.name in names)
+        elif isinstance(node, ast.Name | ast.Attribute):
+            used = ast.unparse(node)
+            if used in names or used.rpartition(".")[2] in names:
+                yield node.lineno, used

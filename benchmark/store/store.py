@@ -70,7 +70,7 @@ class Store:
 
         Raises `StoreError` if the record cannot be read or is of a newer version.
         """
-        if not self._has_trials(config):
+        if not self._folder(config.key).is_dir():  # then no source need be read
             return None
         return self._sound_record(self._record_path(config, seed))
 
@@ -81,10 +81,8 @@ class Store:
 
     def earlier(self, config: RunConfig, seed: int) -> list[tuple[TrialRecord, list[str]]]:
         """A trial's sound records by any code, each with the files that were edited since."""
-        if not self._has_trials(config):
-            return []
-        now, found = self.source_of(config), self._records(config.key, seed)
-        return [(record, fingerprint.changed(record.source, now)) for record in found]
+        found = self._records(config.key, seed)
+        return [(one, fingerprint.changed(one.source, self.source_of(config))) for one in found]
 
     def records(self) -> Iterator[TrialRecord]:
         """Every sound record, stale ones included, in order of run, source and seed."""
@@ -98,10 +96,7 @@ class Store:
         content = _sound_content(path, record.arrays)
         if content is None:
             raise StoreError(f"{path} is damaged or missing; `fedrepro run` trains its trial again")
-        try:
-            return arrays_from(content)
-        except StoreError as error:
-            raise StoreError(f"cannot read {path}: {error}") from error
+        return arrays_from(content)
 
     def encoder_path(self, record: TrialRecord) -> Path | None:
         """Where the encoder lies, for a worker that reads it itself (`weights_from`)."""
@@ -208,10 +203,6 @@ class Store:
     def _folder(self, run: str) -> Path:
         return self.root / "trials" / run
 
-    def _has_trials(self, config: RunConfig) -> bool:
-        """Whether a run has a folder; where it has none, no source need be read."""
-        return self._folder(config.key).is_dir()
-
     def _record_path(self, config: RunConfig, seed: int) -> Path:
         """Where the record of a trial lies that the present source made."""
         version = fingerprint.digest(self.source_of(config))
@@ -222,17 +213,15 @@ class Store:
 
     def _records(self, run: str, seed: int | str) -> Iterator[TrialRecord]:
         for path in sorted((self.root / "trials").glob(f"{run}/*-seed{seed}.json")):
-            if _RECORD.fullmatch(f"{path.parent.name}/{path.name}"):
-                record = self._sound_record(path)
-                if record is not None:
-                    yield record
+            is_ours = _RECORD.fullmatch(f"{path.parent.name}/{path.name}")
+            if is_ours and (record := self._sound_record(path)) is not None:
+                yield record
 
     def _sound_record(self, path: Path) -> TrialRecord | None:
         """The record in a file, if it and its arrays are whole; else one line is said, once."""
         damaged = path
         try:
-            content = read_whole(path)
-            if content is None:
+            if (content := read_whole(path)) is None:
                 return None
             record = TrialRecord.from_file(content, path.parent.name, path.stem)
             for part, suffix in ((record.arrays, ".npz"), (record.encoder, ".encoder.npz")):
@@ -245,10 +234,8 @@ class Store:
             pass
         if damaged not in self._told:
             self._told.add(damaged)
-            name = damaged.relative_to(self.root)
-            self.warn(
-                f"{name} is damaged or missing; its trial is not used, and the next run makes it"
-            )
+            said = "is damaged or missing; its trial is not used, and the next run makes it"
+            self.warn(f"{damaged.relative_to(self.root)} {said}")
         return None
 
     def _write_arrays(

@@ -54,11 +54,10 @@ def train_trial(
     """One trial, and where its numbers come from.
 
     encoder: weights of the run that `config` starts from, one model; None for a random start.
-    provenance: device, versions, commit, started (UTC), wall_s, data by portion, and how
-    often it was interrupted.
-    `started` is when its first part began, wall_s the seconds of all parts, without those whose
-    work was lost. save: called about every `save_every_s` seconds (0: never) with what `saved` may
-    be later on to go on from there; `StaleStateError` if that was made from other data.
+    provenance: device, versions, commit, started (UTC, of its first part), wall_s (of all parts,
+    without those whose work was lost), data by portion, and how often it was interrupted. save:
+    called about every `save_every_s` seconds (0: never) with what `saved` may be later on to go on
+    from there; `StaleStateError` if that was made from other data.
 
     Raises `methods.outcome.DivergedError` if what it measured or would store is not finite,
     `benchmark.errors.DataError` if data are missing, and `ValueError` if the config cannot be
@@ -66,23 +65,18 @@ def train_trial(
     """
     if (config.start is None) != (encoder is None):
         raise ValueError("an encoder is needed exactly where a run starts from another")
-    started, clock = datetime.now(UTC), time.perf_counter()
-    place = torch.device(device)
-    seeds = Seeds(seed, config.series)
+    started, clock = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
+    place, unit = torch.device(device), _UNITS.get(config.stage, "step")
     before = saved["trial"] if saved else {}
-    trained_s, interrupted = before.get("wall_s", 0.0), before.get("interrupted", -1) + 1
-    since = before.get("started", started.isoformat(timespec="seconds"))
+    reached = f"{unit} 1"
 
     def facts() -> dict[str, Any]:
         return {
-            "started": since,
-            "wall_s": trained_s + time.perf_counter() - clock,
-            "interrupted": interrupted,
+            "started": before.get("started", started),
+            "wall_s": before.get("wall_s", 0.0) + time.perf_counter() - clock,
+            "interrupted": before.get("interrupted", -1) + 1,
             "data": dict(trial.used),
         }
-
-    unit = _UNITS.get(config.stage, "step")
-    reached = f"{unit} 1"
 
     def noted(done: int, total: int) -> None:
         nonlocal reached
@@ -93,19 +87,22 @@ def train_trial(
         assert save is not None
         save({**state, "trial": facts(), "at": reached})
 
-    checkpoint = Checkpoint(None if save is None else write, save_every_s, saved)
-    used = dict(before.get("data", {}))
-    trial = StageInput(config, seeds, place, data_dir, encoder, noted, checkpoint, used)
+    trial = StageInput(
+        config,
+        Seeds(seed, config.series),
+        place,
+        data_dir,
+        encoder,
+        noted,
+        Checkpoint(None if save is None else write, save_every_s, saved),
+        dict(before.get("data", {})),
+    )
     stage = importlib.import_module(f"fedrepro.benchmark.training.stages.{config.stage}")
     with _deterministic(), computing_in(config.precision, place):
         outcome: Outcome = stage.run(trial)
     _check_numbers(outcome)
-    return outcome, {
-        "device": device_name(place),
-        "versions": versions(),
-        "commit": commit(),
-        **facts(),
-    }
+    made = {"device": device_name(place), "versions": versions(), "commit": commit()}
+    return outcome, {**made, **facts()}
 
 
 def device_name(device: torch.device | str) -> str:
@@ -123,8 +120,8 @@ def _processor() -> str:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
         lines = []
-    named = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return named[0] if named else platform.processor() or platform.machine() or "cpu"
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, platform.processor() or platform.machine() or "cpu")
 
 
 _BITS = ("MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA")
@@ -181,12 +178,9 @@ def _check_numbers(outcome: Outcome) -> None:
             if (problem := outside(value, name, None)) is not None:
                 raise ValueError(f"round {at}: {problem}")
     # NaN in an array stands for what is not there, an absent client say; infinity for nothing.
-    stored = {
-        "counts": {name: math.isfinite(value) for name, value in outcome.counts.items()},
-        "encoder": {n: bool(v.isfinite().all()) for n, v in (outcome.encoder or {}).items()},
-        "arrays": {n: not numpy.isinf(array).any() for n, array in outcome.arrays.items()},
-    }
-    for kind, named in stored.items():
-        for name, finite in named.items():
-            if not finite:
-                raise DivergedError(at, f"{kind}.{name}")
+    finite = {f"counts.{name}": math.isfinite(value) for name, value in outcome.counts.items()}
+    finite |= {f"encoder.{n}": bool(v.isfinite().all()) for n, v in (outcome.encoder or {}).items()}
+    finite |= {f"arrays.{n}": not numpy.isinf(array).any() for n, array in outcome.arrays.items()}
+    for name, is_finite in finite.items():
+        if not is_finite:
+            raise DivergedError(at, name)

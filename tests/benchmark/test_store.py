@@ -1,5 +1,4 @@
 import errno
-import io
 import json
 import multiprocessing
 import os
@@ -18,7 +17,7 @@ from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import FedreproError, StoreError
 from fedrepro.benchmark.judging.evidence import Finished, Missing, find_trial
 from fedrepro.benchmark.printable import without_folders
-from fedrepro.benchmark.store.files import arrays_from, path_segment, seal_of
+from fedrepro.benchmark.store.files import path_segment, seal_of
 from fedrepro.benchmark.store.record import SCHEMA
 from fedrepro.benchmark.store.store import Store, weights_from
 from fedrepro.methods.outcome import Curve, Outcome
@@ -262,14 +261,6 @@ def test_arrays_of_objects_are_refused(store: Store, tiny_config: Make, outcome:
     arrays: Mapping[str, Any] = {"choice": np.array([{}], dtype=object)}
     with store.writing(), pytest.raises(ValueError, match="'choice' holds objects"):
         store.save(tiny_config(), 0, replace(outcome, arrays=arrays), {})
-
-
-def test_arrays_that_would_unpack_to_more_than_their_file_are_refused_by_their_sizes() -> None:
-    file = io.BytesIO()
-    np.savez_compressed(file, choice=np.zeros(30_000_000, dtype=np.uint8))
-    assert len(file.getvalue()) < 100_000
-    with pytest.raises(StoreError, match="bytes would unpack to 30,000,128"):
-        arrays_from(file.getvalue())
 
 
 def test_why_a_trial_failed_names_no_folder_of_this_machine(

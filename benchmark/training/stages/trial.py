@@ -33,8 +33,8 @@ class StaleStateError(RuntimeError):
 class StageInput:
     """One trial of `config`: random streams, device, data folder, weights to start from.
 
-    used: filled with checksum, release and note of every portion that is read; what an interrupted
-    trial had read is there already.
+    used: of every portion that is read, checksum, release and note; at first, what an interrupted
+    trial had read.
     """
 
     config: RunConfig
@@ -74,19 +74,17 @@ class StageInput:
 
     def federation(self) -> Federation:
         """The clients' data on the trial's device."""
-        config = self.config
-        assert config.clients is not None
-        wanted = config.data
-        unlabeled = wanted.get("unlabeled_part")
-        return data.build_federation(
-            registry.make("partition", config.clients["partition"], config.clients),
-            self.load(wanted, wanted["part"], resized=False),
-            self.load(wanted, wanted["test_part"], resized=False),
-            self.seeds,
-            wanted["image_size"],
-            wanted["channels"],
-            None if unlabeled is None else self.load(wanted, unlabeled, resized=False),
-        ).to(self.device)
+        wanted, clients = self.config.data, self.config.clients
+        assert clients is not None
+        parts = wanted["part"], wanted["test_part"], wanted.get("unlabeled_part")
+        train, test, *unlabeled = (
+            self.load(wanted, part, resized=False) for part in parts if part is not None
+        )
+        partition = registry.make("partition", clients["partition"], clients)
+        size = wanted["image_size"], wanted["channels"]
+        return data.build_federation(partition, train, test, self.seeds, *size, *unlabeled).to(
+            self.device
+        )
 
     def source(self) -> ImageSet:
         """The images on which the encoder was trained."""
