@@ -27,21 +27,17 @@ def check(papers: Sequence[Paper]) -> tuple[tuple[Problem, ...], tuple[str, ...]
     transcribed before their methods are written.
     """
     problems: list[Problem] = list(authors.check_all())
-    missing: dict[tuple[str, str, bool], dict[str, None]] = {}
+    missing: dict[bool, dict[tuple[str, str], dict[str, None]]] = {False: {}, True: {}}
     for paper in papers:
         problems += _Checker(paper).check()
         for table in paper.tables:
-            for what, name in _names(table):
-                if not names.exists(what, name):
-                    where = missing.setdefault((what, name, name in paper.vocabulary), {})
+            for named in _names(table):
+                if not names.exists(*named):
+                    where = missing[named[1] in paper.vocabulary].setdefault(named, {})
                     where[f"{paper.id} {table.id}"] = None
     undeclared, declared = (
-        tuple(
-            f"{what} '{name}' ({', '.join(where)})"
-            for (what, name, said), where in sorted(missing.items())
-            if said is wanted
-        )
-        for wanted in (False, True)
+        tuple(f"{what} '{name}' ({', '.join(at)})" for (what, name), at in sorted(some.items()))
+        for some in missing.values()
     )
     return tuple(problems), undeclared, declared
 

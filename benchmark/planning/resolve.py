@@ -6,7 +6,6 @@ cells that differ only in options of other methods, or in the round that they re
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Literal
 
 from ...methods import registry
@@ -22,10 +21,7 @@ from ..spec.settings import PRECISION, get, leaves
 
 MEASUREMENTS = {
     "relevance": "relevance",
-    "headroom": "headroom",
-    "probe_pretrained": "headroom",
-    "probe_random": "headroom",
-    "probe_pixels": "headroom",
+    **dict.fromkeys(("headroom", "probe_pretrained", "probe_random", "probe_pixels"), "headroom"),
 }
 """Metrics of an encoder that no client trains, and the protocols that measure the start of a run.
 """
@@ -67,11 +63,10 @@ class Resolved:
 class Resolver:
     """Resolves the cells of one plan; equal experiments are resolved once.
 
-    on: a data set of the profile's `on`.
-    sets: what `--set` changes, by path.
-    metrics: of other packages, which every federated run measures.
-    pin: the name of data of one's own with the checksum of their content.
-    effective: positions of the profile's overrides that changed something in a cell so far.
+    on: a data set of the profile's `on`. sets: what `--set` changes, by path. metrics: of other
+    packages, which every federated run measures. pin: the name of data of one's own with the
+    checksum of their content. effective: positions of the profile's overrides that changed
+    something in a cell so far.
     """
 
     def __init__(
@@ -144,7 +139,7 @@ class Resolver:
             return None
         rest = {name: value for name, value in cell.experiment.items() if name != "costs"}
         as_published = replace(cell, experiment=rest, overrides={})
-        found = self._published.resolve(as_published, "accuracy").config
+        found = Resolver(AS_PUBLISHED).resolve(as_published, "accuracy").config
         if found is None:
             return None
         trained = found.start or found
@@ -155,10 +150,6 @@ class Resolver:
             "code_rate": str(get(cell.experiment, "costs.code_rate")),
         }
         return replace(trained, stage="costs", clients=clients, precision=FULL_PRECISION)
-
-    @cached_property
-    def _published(self) -> "Resolver":
-        return Resolver(AS_PUBLISHED)
 
 
 def _pins(experiment: Experiment, pin: Callable[[str], str]) -> Iterator[SettingsLayer]:
@@ -237,18 +228,16 @@ class _Making:
         protocol = registry.find("protocol", name)
         made = self._made(protocol, "evaluation", f"protocol '{name}'")
         given = trained.data
-        part = self._get("evaluation.test_part", given["test_part"]) if protocol.tests else None
         return RunConfig(
             stage="measurement",
             method=name,
             options=registry.options_of(made),
-            data={
-                "name": self._get("evaluation.data", given["name"]),
-                "part": self._get("evaluation.part", given["part"]),
-                "test_part": part,
-                "images": given["images"],
-                **self._sizes(),
-            },
+            data=self._data(
+                self._get("evaluation.data", given["name"]),
+                self._get("evaluation.part", given["part"]),
+                self._get("evaluation.test_part", given["test_part"]) if protocol.tests else None,
+                given["images"],
+            ),
             encoder=trained.encoder,
             clients=trained.clients if protocol.federated else None,
             augmentation=self._section("augmentation") if made.draws_views else None,
@@ -286,17 +275,13 @@ class _Making:
         return RunConfig(
             stage="pretraining",
             method=name,
-            options={
-                **self._options("objective", name, "pretraining"),
-                **self._section("pretraining"),
-            },
-            data={
-                "name": self._name("pretraining.data"),
-                "part": self._get("pretraining.part", "train"),
-                "test_part": None,
-                "images": self._get("pretraining.images", None),
-                **self._sizes(),
-            },
+            options=self._options("objective", name, "pretraining") | self._section("pretraining"),
+            data=self._data(
+                self._name("pretraining.data"),
+                self._get("pretraining.part", "train"),
+                None,
+                self._get("pretraining.images", None),
+            ),
             encoder=self._encoder(),
             augmentation=self._section("augmentation"),
             precision=self._get(PRECISION, FULL_PRECISION),
@@ -325,11 +310,8 @@ class _Making:
             encoder=self._encoder(method, made.encoder_options()),
             clients=clients,
             head={"widths": list(self._get("head.widths", ()))},
-            objective=(
-                None
-                if objective is None
-                else {"name": objective, **self._options("objective", objective, "training")}
-            ),
+            objective=objective
+            and {"name": objective, **self._options("objective", objective, "training")},
             augmentation=self._section("augmentation") if made.draws_views else None,
             start=start,
             start_trial=trial,
@@ -339,22 +321,23 @@ class _Making:
 
     def _client_data(self, learns_from_parts: bool = False) -> dict[str, Any]:
         """learns_from_parts: whether clients may learn from a part without labels."""
-        data = {
-            "name": self._name("clients.data"),
-            "part": self._get("clients.part", "train"),
-            "test_part": self._get("clients.test_part", "test"),
-            "images": self._get("clients.images", None),
-            **self._sizes(),
-        }
+        data = self._data(
+            self._name("clients.data"),
+            self._get("clients.part", "train"),
+            self._get("clients.test_part", "test"),
+            self._get("clients.images", None),
+        )
         part = self._get("clients.unlabeled_part", NO_PART) if learns_from_parts else NO_PART
         return data if part == NO_PART else {**data, "unlabeled_part": part}
 
-    def _sizes(self) -> dict[str, int]:
+    def _data(
+        self, name: str, part: str, test_part: str | None, images: int | None
+    ) -> dict[str, Any]:
         sizes = {name: self._get(f"clients.{name}", 0) for name in ("image_size", "channels")}
         self.missing += [
             f"clients.{name} must be given, at least 1" for name, n in sizes.items() if n < 1
         ]
-        return sizes
+        return {"name": name, "part": part, "test_part": test_part, "images": images, **sizes}
 
     def _encoder(
         self, method: str = "", decided: Mapping[str, Any] | None = None
@@ -391,10 +374,8 @@ class _Making:
 
     def _options(self, kind: str, name: str, section: str) -> dict[str, Any]:
         """All options of a registered class: the section's, else defaults."""
-        if not name:
-            return {}
-        made = self._made(registry.find(kind, name), section, f"{kind} '{name}'")
-        return registry.options_of(made)
+        made = name and self._made(registry.find(kind, name), section, f"{kind} '{name}'")
+        return registry.options_of(made) if name else {}
 
     def _made(
         self, cls: type, section: str, where: str, own: Mapping[str, Any] | None = None

@@ -10,7 +10,7 @@ import inspect
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from pathlib import Path
@@ -121,36 +121,25 @@ def _settings(run: RunConfig) -> Iterator[tuple[str, Json, type | None]]:
     for option, value in run.options.items():
         own = option in settings.fields_of(cls)
         yield f"{section}.{option}", value, cls if own else sections.get(section)
-    if run.objective is not None:
-        for path, value, of in _parts("training", run.objective, "objective", "name"):
-            if path != "training.name":
-                yield path, value, of
+    parts = [("training", run.objective or {}, "objective", "name")]
+    if run.stage != "measurement":
+        parts.append(("clients", run.clients or {}, "partition", "partition"))
+        parts.append(("encoder", run.encoder, "encoder", "name"))
+    for at, options, kind, name in parts:
+        for option, value in options.items():
+            if (at, option) != ("training", "name"):
+                of = None if option == name else registry.find(kind, options[name])
+                yield f"{at}.{option}", value, of
     for option, value in (run.augmentation or {}).items():
         yield f"augmentation.{option}", value, sections["augmentation"]
-    if run.stage == "measurement":
-        return
-    section = "pretraining" if run.stage == "pretraining" else "clients"
-    for key, value in run.data.items():
-        if key in ("image_size", "channels"):
-            yield f"clients.{key}", value, None
-        elif value is not None:
-            yield f"{section}.{'data' if key == 'name' else key}", value, None
-    yield from _parts("clients", run.clients or {}, "partition", "partition")
-    yield from _parts("encoder", run.encoder, "encoder", "name")
-    for option, value in (run.head or {}).items():
-        yield f"head.{option}", value, None
-
-
-def _parts(
-    section: str, options: Mapping[str, Json], kind: str, name: str
-) -> Iterator[tuple[str, Json, type | None]]:
-    """The options of a registered class, which `name` tells among them."""
-    for option, value in options.items():
-        yield (
-            f"{section}.{option}",
-            value,
-            None if option == name else registry.find(kind, options[name]),
-        )
+    if run.stage != "measurement":
+        for key, value in run.data.items():
+            of_clients = key in ("image_size", "channels") or run.stage != "pretraining"
+            if value is not None:
+                path = "data" if key == "name" else key
+                yield f"{'clients' if of_clients else 'pretraining'}.{path}", value, None
+        for option, value in (run.head or {}).items():
+            yield f"head.{option}", value, None
 
 
 def _origin(
@@ -196,12 +185,10 @@ def _text(value: Any) -> str:
 
 def common(found: list[Unit]) -> dict[str, Told]:
     """Settings outside `training` that all methods with them share, by path."""
-    methods = [unit.main for unit in found if unit.stage == "federated"]
-    shared: dict[str, set[Told]] = {}
-    for path, told in (one for main in methods for one in main.items()):
-        shared.setdefault(path, set()).add(told)
+    told = {one for unit in found if unit.stage == "federated" for one in unit.main.values()}
+    times = Counter(one.path for one in told)
     return {
-        path: next(iter(told))
-        for path, told in shared.items()
-        if len(told) == 1 and not path.startswith("training.")
+        one.path: one
+        for one in sorted(told)
+        if times[one.path] == 1 and not one.path.startswith("training.")
     }
