@@ -39,7 +39,7 @@ def check(papers: Sequence[Paper]) -> tuple[tuple[Problem, ...], tuple[str, ...]
         tuple(f"{what} '{name}' ({', '.join(at)})" for (what, name), at in sorted(some.items()))
         for some in missing.values()
     )
-    return tuple(problems), undeclared, declared
+    return in_order(problems), undeclared, declared
 
 
 def _names(table: Table) -> Iterator[tuple[str, str]]:
@@ -82,11 +82,11 @@ class _Checker:
             for (id, i), said in controls.items():
                 if id == table.id:
                     report.add(("claims", i), said)
-            yield from in_order(report.problems)
+            yield from report.problems
         report = toml_file.read(self.paper.file)
         if seen:
             self._idle_overrides(report)
-        yield from in_order(report.problems)
+        yield from report.problems
 
     def _controls(self) -> dict[tuple[str, int], str]:
         """By table and position, the controls that rest on what is judged under some profile."""

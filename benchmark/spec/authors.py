@@ -17,7 +17,7 @@ from ..errors import SpecError
 from . import names, toml_file
 from .fields import InFile, Name, NotEmpty, Settings, Text
 from .model import Experiment, Origin
-from .problems import FileProblems, InvalidSpecError, Problem, suggestion, validate
+from .problems import InvalidSpecError, Problem, suggestion, validate
 from .settings import build, fields_of, get, merge, problem
 
 KINDS = ("federated", "objective")
@@ -30,7 +30,7 @@ OPTIONS = "options"
 
 @dataclass(frozen=True)
 class AuthorBlock(InFile):
-    """One block; with `data`, for that data set only."""
+    """One block; with `data`, for that data set only. Later ones win."""
 
     source: Text
     settings: Settings
@@ -38,9 +38,7 @@ class AuthorBlock(InFile):
 
 
 @dataclass(frozen=True)
-class AuthorFile(InFile):
-    """A whole file: later blocks win."""
-
+class _File(InFile):
     authors: Annotated[tuple[AuthorBlock, ...], NotEmpty]
 
 
@@ -66,12 +64,11 @@ def layers(stated: Experiment) -> list[tuple[Origin, Experiment]]:
     own = [(one.source, one.settings) for one in _blocks("federated", method, data)]
     training = merge(*(one.get("training", {}) for _, one in own), stated.get("training") or {})
     made = _decided(method, training)
-    objective = None if made is None else made.objective_name()
     if made is None or not made.draws_views or pretrained not in (None, names.NO_PRETRAINING):
         own = [(source, {"training": one.get("training", {})}) for source, one in own]
     given = [
-        *_placed(_blocks("objective", pretrained, central), "pretraining"),
-        *_placed(_blocks("objective", objective, data), "training"),
+        *_placed(pretrained, central, "pretraining"),
+        *_placed(made and made.objective_name(), data, "training"),
         *own,
     ]
     return [(Origin("authors", source), one) for source, one in given]
@@ -80,7 +77,7 @@ def layers(stated: Experiment) -> list[tuple[Origin, Experiment]]:
 def objective_of(experiment: Experiment) -> str | None:
     """The objective that the clients of a whole experiment minimise, None if they have labels."""
     made = _decided(get(experiment, "method"), experiment.get("training") or {})
-    return None if made is None else made.objective_name()
+    return made and made.objective_name()  # type: ignore[no-any-return]
 
 
 def _decided(method: Any, training: Mapping[str, Any]) -> Any:
@@ -98,8 +95,9 @@ def _blocks(kind: str, name: Any, data: Any) -> list[AuthorBlock]:
     return [one for one in blocks if one.data in (None, data)]
 
 
-def _placed(blocks: list[AuthorBlock], section: str) -> list[tuple[str, Experiment]]:
+def _placed(objective: Any, data: Any, section: str) -> list[tuple[str, Experiment]]:
     """Options of an objective, in the section of those who train it."""
+    blocks = _blocks("objective", objective, data)
     return [(one.source, {section: one.settings.get(OPTIONS, {})}) for one in blocks]
 
 
@@ -115,24 +113,25 @@ def read(kind: str, name: str, file: Path) -> tuple[AuthorBlock, ...]:
         return ()
     report = toml_file.read(file)
     data = toml_file.parse(report)
-    raw = None if data is None else validate(AuthorFile, data, report)
+    raw = None if data is None else validate(_File, data, report)
     for i, block in enumerate(raw.authors if raw is not None else ()):
-        _check(kind, name, block, report, i)
+        for at, said in _problems(kind, name, block):
+            report.add(("authors", i, *at), said)
     if raw is None or report.problems:
         raise InvalidSpecError(report.problems)
     return raw.authors
 
 
-def _check(kind: str, name: str, block: AuthorBlock, report: FileProblems, i: int) -> None:
+def _problems(kind: str, name: str, block: AuthorBlock) -> Iterator[tuple[tuple[str, ...], str]]:
+    """What is wrong with a block, by key."""
     sets = names.known("data set")
     if block.data is not None and block.data not in sets:
-        hint = suggestion(block.data, sets)
-        report.add(("authors", i, "data"), f"unknown data set '{block.data}'{hint}")
+        yield ("data",), f"unknown data set '{block.data}'{suggestion(block.data, sets)}"
     sections = (OPTIONS,) if kind == "objective" else SECTIONS
     for section, options in block.settings.items():
-        here = ("authors", i, "settings", section)
+        here = ("settings", section)
         if section not in sections or not isinstance(options, dict):
-            report.add(here, f"settings of authors stand under {' and '.join(sections)}")
+            yield here, f"settings of authors stand under {' and '.join(sections)}"
             continue
         within = "augmentation" if section == "augmentation" else "training"
         for option, value in options.items():
@@ -140,7 +139,7 @@ def _check(kind: str, name: str, block: AuthorBlock, report: FileProblems, i: in
             if within == "training" and option not in _options(kind, name):
                 said = f"no option of {name}{suggestion(option, _options(kind, name))}"
             if said is not None:
-                report.add((*here, option), said)
+                yield (*here, option), said
 
 
 @cache
@@ -161,6 +160,8 @@ def check_all() -> Iterator[Problem]:
             except InvalidSpecError as error:
                 yield from error.problems
         beside = set(files(kind).values())
-        for folder in sorted({file.parent for file in beside}):
-            for file in sorted(set(folder.glob("*.toml")) - beside):
-                yield Problem(file, None, f"has no module {file.stem}.py beside it")
+        found = {
+            one for folder in {file.parent for file in beside} for one in folder.glob("*.toml")
+        }
+        for file in sorted(found - beside):
+            yield Problem(file, None, f"has no module {file.stem}.py beside it")

@@ -1,12 +1,12 @@
 """Expands a valid spec: every published value becomes a cell bound to its whole experiment."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
 from . import authors
-from .fields import CellKind, TableKind
 from .layers import Layered, layered
 from .model import Cell, Experiment, Origin, Override, Paper, Profile, Table, TableColumn, TableRow
 from .printed import Printed
@@ -38,10 +38,11 @@ def _table(table: Table, paper: Paper) -> Table:
 
 
 def _cells(table: Table, defaults: Sequence[Stated]) -> Iterator[Cell]:
+    default = "empirical" if table.is_control else table.kind
     for row in table.row_entries:
         plain = cache(partial(_whole, defaults, row))  # columns that set nothing share it
         for column, published in zip(table.column_entries, row.published or (), strict=False):
-            printed, kind = published.printed, row.kind or column.kind or kind_of(table.kind)
+            printed, kind = published.printed, row.kind or column.kind or default
             whole = None
             if not (printed.is_dash or row.skip or column.skip or kind == "descriptive"):
                 whole = _whole(defaults, row, column) if column.experiment else plain()
@@ -82,15 +83,9 @@ def _cell(
 
 def _whole(defaults: Sequence[Stated], row: TableRow, column: TableColumn | None = None) -> Layered:
     """What a paper states of an experiment, over the settings of its methods' authors."""
-    layers = [*defaults, (Origin("row"), row.experiment)]
-    if column is not None:
-        layers.insert(-1, (Origin("column"), column.experiment))
+    own = [] if column is None else [(Origin("column"), column.experiment)]
+    layers = [*defaults, *own, (Origin("row"), row.experiment)]
     return layered([*authors.layers(merge(*(stated for _, stated in layers))), *layers])
-
-
-def kind_of(table: TableKind) -> CellKind:
-    """The kind of a table's cells, where these have none of their own."""
-    return "empirical" if table == "control" else table
 
 
 def _drawn_runs(table: Table, defaults: Sequence[Stated]) -> Iterator[Cell]:
@@ -112,8 +107,8 @@ def _omitted(*places: Table | TableColumn) -> Mapping[str, str]:
 
 def _changes(*places: Table | TableColumn) -> Mapping[str, tuple[Override, ...]]:
     """By profile, the overrides of all places in order."""
-    joined: dict[str, tuple[Override, ...]] = {}
+    joined: dict[str, tuple[Override, ...]] = defaultdict(tuple)
     for place in places:
         for name, profile in place.profiles.items():
-            joined[name] = joined.get(name, ()) + profile.overrides
-    return joined
+            joined[name] += profile.overrides
+    return dict(joined)

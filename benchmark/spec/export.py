@@ -16,8 +16,7 @@ def export(papers: Iterable[Paper]) -> list[dict[str, Any]]:
         {
             "paper": table.paper,
             "table": table.id,
-            **{name: getattr(table, name) for name in ("title", "section", "kind", "metric")},
-            "unit": table.unit,
+            **{one: getattr(table, one) for one in ("title", "section", "kind", "metric", "unit")},
             "cells": [_cell(cell) for cell in table.cells],
         }
         for paper in papers
@@ -26,13 +25,10 @@ def export(papers: Iterable[Paper]) -> list[dict[str, Any]]:
 
 
 def _cell(cell: Cell) -> dict[str, Any]:
-    printed = cell.printed
+    printed, at = cell.printed, cell.read if cell.experiment else None
     texts = {
-        "sd": printed.sd,
-        "low": printed.low,
-        "high": printed.high,
-        "at": cell.read if cell.experiment else None,
-        "trial": cell.trial,
+        **{name: getattr(printed, name) for name in ("sd", "low", "high")},
+        **{"at": at, "trial": cell.trial},
     }
     return {
         "row": list(cell.row),

@@ -4,7 +4,6 @@ import re
 import typing
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
@@ -32,8 +31,7 @@ def wrong(message: str) -> PydanticCustomError:
 
 
 def _read_name(text: str) -> str:
-    problem = limits.name_problem(text)
-    if problem is not None:
+    if problem := limits.name_problem(text):
         raise wrong(problem)
     return text
 
@@ -51,14 +49,12 @@ def _read_at(value: Any) -> int | Literal["final", "best"]:
 
 
 def _read_label(value: Any) -> tuple[str, ...]:
-    parts = value if isinstance(value, list) else [value]
+    parts = _refuse_empty(value if isinstance(value, list) else [value])
     for part in parts:
         if not isinstance(part, str) or not part.strip():
             raise wrong(f"must be text or a list of text, not {describe(value)}")
         if "|" in part or "'" in part:
             raise wrong(f"must not contain | or ' (claims name cells by labels): {part!r}")
-    if not parts:
-        raise wrong("is empty")
     return tuple(parts)
 
 
@@ -69,8 +65,7 @@ def read_number(value: Any) -> Decimal:
     """
     if isinstance(value, bool) or not isinstance(value, (int, Decimal)):
         raise wrong(f"must be a number, not {describe(value)}")
-    problem = limits.number_problem(value)
-    if problem is not None:
+    if problem := limits.number_problem(value):
         raise wrong(problem)
     return Decimal(value)
 
@@ -87,9 +82,9 @@ def _read_looks(looks: tuple[int, ...], info: ValidationInfo) -> tuple[int, ...]
     trials, shown = info.data.get("trials"), list(looks)
     if len(looks) < 2:
         raise wrong("give two or more numbers of trials, or leave looks out")
-    if any(later <= one for one, later in pairwise(looks)):
+    if shown != sorted(set(looks)):
         raise wrong(f"must rise, since each interim analysis adds trials, not {shown}")
-    if trials is not None and trials not in looks:
+    if trials not in (None, *looks):
         raise wrong(f"trials = {trials} must be one of them, {shown}")
     return looks
 

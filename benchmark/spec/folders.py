@@ -37,12 +37,9 @@ def searched(given: Sequence[Path] = ()) -> tuple[Path, ...]:
     """
     named = [("--specs", one) for one in given] or [(VARIABLE, one) for one in _of_environment()]
     own = [_with_papers(folder, option) for option, folder in named]
-    if not own and any(_papers_in(HERE)):
-        own = [HERE]
-    by_place: dict[Path, Path] = {}
-    for folder in (*own, tables_root()):
-        by_place.setdefault(folder.resolve(), folder)
-    return tuple(by_place.values())
+    folders = [*(own or ([HERE] if any(_papers_in(HERE)) else [])), tables_root()]
+    by_place = {folder.resolve(): folder for folder in reversed(folders)}
+    return tuple(reversed(by_place.values()))
 
 
 def first_own_folder() -> Path:
@@ -52,10 +49,8 @@ def first_own_folder() -> Path:
 
 def paper_folders(folders: Folders = None) -> Mapping[str, Path]:
     """The folder of each paper by its id, sorted; of one in two folders the first one counts."""
-    found: dict[str, Path] = {}
-    for root in as_folders(folders):
-        for folder in _papers_in(root):
-            found.setdefault(folder.name, folder)
+    roots = reversed(as_folders(folders))
+    found = {folder.name: folder for root in roots for folder in _papers_in(root)}
     return dict(sorted(found.items()))
 
 

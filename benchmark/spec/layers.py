@@ -6,7 +6,6 @@ overrides and what `--set` does.
 
 from collections.abc import Iterable, Mapping
 from decimal import ROUND_HALF_UP, Decimal
-from functools import cache
 from typing import Any, NamedTuple
 
 from ..errors import SpecError
@@ -55,10 +54,9 @@ def layered(layers: Iterable[SettingsLayer], below: Layered = NOTHING) -> Layere
 
 
 def _changes(override: Override, below: Experiment) -> Experiment:
-    if override.where is not None and get(below, override.where[0]) != override.where[1]:
-        return {}
-    old = get(below, override.path)
-    new = _overridden(old, override)
+    old, where = get(below, override.path), override.where
+    applies = where is None or get(below, where[0]) == where[1]
+    new = _overridden(old, override) if applies else old
     return {} if new == old else nested(override.path, new)
 
 
@@ -77,11 +75,5 @@ def _divided(value: Any, by: float, path: str) -> Any:
         return [_divided(item, by, path) for item in value]
     if isinstance(value, bool) or not isinstance(value, int):
         raise SpecError(f"{path}: only whole numbers can be divided, not {value!r}")
-    return _quotient(value, by)
-
-
-@cache
-def _quotient(value: int, by: float) -> int:
-    """Rounded, at least 1; nothing stays nothing."""
-    quotient = Decimal(value) / Decimal(str(by))
-    return 0 if value == 0 else max(1, int(quotient.quantize(Decimal(1), rounding=ROUND_HALF_UP)))
+    quotient = (Decimal(value) / Decimal(str(by))).quantize(Decimal(1), rounding=ROUND_HALF_UP)
+    return max(1, int(quotient)) if value else 0

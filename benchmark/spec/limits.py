@@ -54,18 +54,15 @@ def exceeded(data: Any) -> Iterator[tuple[KeyPath, str]]:
             problem = f"is nested in more than {DEPTH} tables and lists"
         if problem is not None:
             yield path, problem
-        elif isinstance(value, dict):
-            for key, item in value.items():
-                if len(key) > NAME:
-                    yield path, f"has a key of {len(key)} characters; at most {NAME} are read"
-                else:
-                    waiting.append(((*path, key), item))
-        elif isinstance(value, list):
-            waiting += [((*path, i), item) for i, item in enumerate(value)]
+        elif isinstance(value, (dict, list)):
+            items = value.items() if isinstance(value, dict) else enumerate(value)
+            waiting += [((*path, key), item) for key, item in items]
 
 
 def _problem(value: Any) -> str | None:
     if isinstance(value, (dict, list)):
+        if long := [len(key) for key in value if isinstance(value, dict) and len(key) > NAME]:
+            return f"has a key of {long[0]} characters; at most {NAME} are read"
         entries = "keys" if isinstance(value, dict) else "entries"
         return None if len(value) <= ITEMS else f"has {len(value)} {entries}; at most {ITEMS}"
     if isinstance(value, str):
@@ -94,17 +91,15 @@ def setting_problem(value: Any) -> str | None:
     """Why a value is no setting of an experiment, or None if it may be one."""
     for path, problem in exceeded(value):
         return f"{'.'.join(map(str, path))} {problem}".lstrip()
-    if any(abs(Decimal(number)) > SETTING for number in _numbers(value)):
+    if not _is_within_bounds(value):
         return f"must lie between -{SETTING:,} and {SETTING:,}"
     return None
 
 
-def _numbers(value: Any) -> Iterator[float | Decimal]:
-    if isinstance(value, (int, float, Decimal)):
-        yield value
-    elif isinstance(value, (dict, list, tuple)):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _numbers(item)
+def _is_within_bounds(value: Any) -> bool:
+    if isinstance(value, (dict, list)):
+        return all(map(_is_within_bounds, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, str) or abs(Decimal(value)) <= SETTING
 
 
 def name_problem(text: str) -> str | None:

@@ -18,7 +18,6 @@ NO_PART = "none"
 NO_PROTOCOL = "none"
 MISSPELT = 0.8
 """How much a name that nothing implements may resemble one that exists before it is an error."""
-
 PATHS: Mapping[str, str] = {
     "method": "method",
     "clients.data": "data set",
@@ -31,10 +30,7 @@ PATHS: Mapping[str, str] = {
     "evaluation.data": "data set",
 }
 """Paths of an experiment that hold names, and what each of them names."""
-
-
 _SECTIONS = frozenset(path.partition(".")[0] for path in PATHS)
-
 _KINDS = {"method": ("federated",), "objective": ("objective", "federated")}
 """Kinds of registered classes with names of that sort, where it is not the kind itself."""
 _REGISTERED = ("method", "objective", "encoder", "partition", "protocol")
@@ -65,14 +61,13 @@ def known(what: str) -> frozenset[str]:
 def left_out() -> Iterator[str]:
     """A sentence on each name that another package's entry points give in vain."""
     for kind in registry.GROUPS:
-        yield from (
-            f"{kind} '{name}' is left out: {why}" for name, why in registry.left_out(kind).items()
-        )
+        told = dict(registry.left_out(kind))
         for name, module in registry.installed(kind).items():
             # Modules of fedrepro's own may have several such names each.
             is_metric = kind == "metric" and name in _metrics()
             if is_metric or (kind == "data set" and data_names.module_of(name) != module):
-                yield f"{kind} '{name}' is left out: {module}: the name is one of fedrepro's own"
+                told[name] = f"{module}: the name is one of fedrepro's own"
+        yield from (f"{kind} '{name}' is left out: {why}" for name, why in told.items())
 
 
 def exists(what: str, name: Any) -> bool:
@@ -80,10 +75,11 @@ def exists(what: str, name: Any) -> bool:
 
     Of data of one's own in files, whether they can be named so.
     """
-    if not isinstance(name, str) or (what == "data set" and data_names.is_file(name)):
-        return isinstance(name, str)
-    plain = data_names.plain(name) if what == "data set" else name
-    return name in known(what) or _own(what, plain)[0] is not None
+    if not isinstance(name, str):
+        return False
+    if what == "data set" and data_names.is_file(name):
+        return True
+    return name in known(what) or _own(what, name)[0] is not None
 
 
 def is_own_data(name: str) -> bool:
@@ -140,7 +136,7 @@ def _own(what: str, name: str) -> tuple[str | None, str | None]:
 
     Neither for a name of ours, and for one that is no module.
     """
-    said = None
+    said, name = None, data_names.plain(name) if what == "data set" else name
     if what in _OWN and registry.is_module(name):
         for kind in _KINDS.get(what, (what,)):
             try:
@@ -178,9 +174,6 @@ def _metrics() -> frozenset[str]:
 
 def used(experiment: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """Every name in an experiment: its path, what it names, and the name."""
-    if _SECTIONS.isdisjoint(experiment):
-        return
-    for path, what in PATHS.items():
-        name = get(experiment, path)
-        if isinstance(name, str):
+    for path, what in () if _SECTIONS.isdisjoint(experiment) else PATHS.items():
+        if isinstance(name := get(experiment, path), str):
             yield path, what, name

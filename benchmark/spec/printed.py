@@ -44,14 +44,9 @@ class Printed:
         match = _VALUE.fullmatch(stripped)
         if match is None:
             return cls(text=stripped)
-        shown = stripped.split("±")[0].strip()
-        sd = match["sd"]
-        return cls(
-            text=shown,
-            value=_decimal(match["value"]),
-            sd=None if sd is None else _decimal(sd),
-            approximate=match["about"] is not None,
-        )
+        shown, about = stripped.split("±")[0].strip(), match["about"] is not None
+        sd = _decimal(match["sd"]) if match["sd"] else None
+        return cls(shown, _decimal(match["value"]), sd, about)
 
     def __str__(self) -> str:
         """The cell as printed, with its spread; `parse` reads it back."""

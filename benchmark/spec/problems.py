@@ -41,10 +41,7 @@ class InvalidSpecError(SpecError):
     """Everything that is wrong with the specs that were read, one problem a line."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
-        by_file: dict[Path, list[Problem]] = {}
-        for problem in problems:
-            by_file.setdefault(problem.file, []).append(problem)
-        self.problems = tuple(p for found in by_file.values() for p in in_order(found))
+        self.problems = in_order(problems)
         super().__init__("\n".join(map(str, self.problems)))
 
 
@@ -62,19 +59,17 @@ class FileProblems:
 
     def add(self, path: lines.KeyPath, message: str) -> None:
         """Notes that `message` holds for the value at `path`; the same line is noted once."""
-        name = dotted(path)
-        problem = Problem(
-            self.file,
-            lines.line_of(self._lines, path),
-            f"{name}: {message}" if name else message,
-        )
+        said = f"{dotted(path)}: {message}" if path else message
+        problem = Problem(self.file, lines.line_of(self._lines, path), said)
         if problem not in self.problems:
             self.problems.append(problem)
 
 
-def in_order(problems: Iterable[Problem]) -> list[Problem]:
-    """Problems of one file by line."""
-    return sorted(problems, key=lambda problem: problem.line or 0)
+def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Problems by file, as these come first, and line."""
+    found = list(problems)
+    files = {file: i for i, file in enumerate(dict.fromkeys(one.file for one in found))}
+    return tuple(sorted(found, key=lambda one: (files[one.file], one.line or 0)))
 
 
 def dotted(path: lines.KeyPath) -> str:
@@ -100,8 +95,7 @@ def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
 
 def suggestion(name: str, known: Collection[str]) -> str:
     """What to say after 'unknown ...': the nearest name, or all of them where they are few."""
-    near = nearest(name, known)
-    if near is not None:
+    if (near := nearest(name, known)) is not None:
         return f"; did you mean '{near}'?"
     return f" (known: {', '.join(sorted(known))})" if 0 < len(known) <= 16 else ""
 
@@ -114,16 +108,12 @@ def validate(model: type[Model], data: Mapping[str, Any], report: FileProblems) 
     except ValidationError as error:
         for details in error.errors():
             path = tuple(key for key in details["loc"] if key != "[key]")
-            if details["type"] == "missing":
-                report.add(path[:-1], f"'{path[-1]}' is missing")
-            else:
-                report.add(path, message(details, model))
+            is_missing = details["type"] == "missing"
+            report.add(path[:-1] if is_missing else path, message(details, model))
         return None
 
 
-@cache
-def _adapter(model: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(model)
+_adapter = cache(TypeAdapter)
 
 
 def mistakes(error: ValidationError) -> str:
@@ -133,52 +123,42 @@ def mistakes(error: ValidationError) -> str:
 
 def message(details: ErrorDetails, model: type = object) -> str:
     """What one of pydantic's errors means to the author of a spec."""
-    given = describe(details["input"])
+    kind, key = details["type"], str(details["loc"][-1]) if details["loc"] else ""
     bounds = details.get("ctx", {})
-    match details["type"]:
+    match kind:
         case "spec":
             return str(details["msg"])
         case "extra_forbidden" | "unexpected_keyword_argument":
-            key = str(details["loc"][-1])
-            return f"unknown key{suggestion(key, keys_at(model, details['loc']))}"
+            keys = _keys_in(model)
+            for above in details["loc"][:-1]:
+                keys = _keys_in(keys.get(str(above))) or keys
+            return f"unknown key{suggestion(key, keys)}"
         case "missing":
-            return f"'{details['loc'][-1]}' is missing"
+            return f"'{key}' is missing"
         case "string_too_short" | "too_short":
             return "is empty"
-        case "greater_than_equal":
-            return f"must be at least {bounds['ge']}, not {given}"
-        case "less_than_equal":
-            return f"must be at most {bounds['le']}, not {given}"
-        case "greater_than":
-            return f"must be more than {bounds['gt']}, not {given}"
         case "value_error":
             return str(bounds["error"])
-        case "literal_error":
-            return f"must be {bounds['expected']}, not {given}"
-    wanted = {
-        "string_type": "text",
-        "int_type": "a whole number",
-        "int_from_float": "a whole number",
-        "float_type": "a number",
-        "finite_number": "a number",
-        "bool_type": "true or false",
-        "list_type": "a list",
-        "tuple_type": "a list",
-        "dict_type": "a table of keys",
-        "dataclass_type": "a table of keys",
-        "model_type": "a table of keys",
-        "model_attributes_type": "a table of keys",
-    }.get(details["type"])
-    return details["msg"] if wanted is None else f"must be {wanted}, not {given}"
+    wanted = _WANTED.get(kind)
+    said = details["msg"] if wanted is None else f"must be {wanted.format(**bounds)}"
+    return said if wanted is None else f"{said}, not {describe(details['input'])}"
 
 
-def keys_at(model: type, path: lines.KeyPath) -> frozenset[str]:
-    """The keys that are valid in the place of the last one of `path`."""
-    keys = _keys_in(model)
-    for key in path[:-1]:
-        if key in keys:
-            keys = _keys_in(keys[str(key)]) or keys
-    return frozenset(keys)
+_WANTED = {
+    "greater_than_equal": "at least {ge}",
+    "less_than_equal": "at most {le}",
+    "greater_than": "more than {gt}",
+    "literal_error": "{expected}",
+    "string_type": "text",
+    "bool_type": "true or false",
+    **dict.fromkeys(("int_type", "int_from_float"), "a whole number"),
+    **dict.fromkeys(("float_type", "finite_number"), "a number"),
+    **dict.fromkeys(("list_type", "tuple_type"), "a list"),
+    **dict.fromkeys(
+        ("dict_type", "dataclass_type", "model_type", "model_attributes_type"), "a table of keys"
+    ),
+}
+"""By kind of pydantic's errors, what must stand there."""
 
 
 def _keys_in(annotation: Any) -> dict[str, Any]:
@@ -193,9 +173,8 @@ def _keys_in(annotation: Any) -> dict[str, Any]:
 def _key(field: str, hint: Any) -> str | None:
     """The key of a field in a file; None if it has none there."""
     known = getattr(hint, "__metadata__", ())
-    if ClassVar in (hint, typing.get_origin(hint)) or any(
-        hasattr(one, "is_no_key") for one in known
-    ):
+    is_key = not any(hasattr(one, "is_no_key") for one in known)
+    if not is_key or ClassVar in (hint, typing.get_origin(hint)):
         return None
     return next((one.alias for one in known if isinstance(one, FieldInfo) and one.alias), field)
 

@@ -12,7 +12,7 @@ from . import names, settings
 from .choices import Unstated
 from .lines import KeyPath
 from .model import Paper, Table, TableColumn, TableRow, keys_of
-from .problems import FileProblems, suggestion
+from .problems import FileProblems, dotted, suggestion
 from .toml_file import Placed, Toml
 from .values import check_published
 
@@ -119,14 +119,11 @@ class _Rules:
     report: FileProblems
 
     def binding(self, binding: Toml, at: KeyPath, fields: frozenset[str]) -> None:
-        valid = fields | SECTIONS | {word.split(".")[0] for word in self.vocabulary}
-        keys = {}
-        for key, value in binding.items():
-            if key not in valid:
-                self.report.add((*at, key), f"unknown key{suggestion(key, valid)}")
-            elif key not in fields:
-                keys[key] = value
-        self.experiment(keys, at)
+        sections = SECTIONS.union(word.split(".")[0] for word in self.vocabulary)
+        for key in binding.keys() - fields - sections:
+            self.report.add((*at, key), f"unknown key{suggestion(key, fields | sections)}")
+        known = {key: value for key, value in binding.items() if key in sections - fields}
+        self.experiment(known, at)
 
     def experiment(self, layer: Toml, at: KeyPath, prefix: str = "") -> None:
         for key, value in layer.items():
@@ -194,14 +191,11 @@ class _Rules:
 
     def _more_trials(self, trials: Any, profile: Toml, at: KeyPath) -> None:
         """A table has more trials than its profile's others, and one look at them."""
-        others = profile.get("trials")
+        others, here = profile.get("trials"), (*at, "trials")
         if trials is not None and "looks" in profile:
-            self.report.add(
-                (*at, "trials"), "leave it out: the profile's `looks` give the numbers of trials"
-            )
-        if type(trials) is int and type(others) is int and trials <= others:
-            said = f"{trials} is not more than the profile's {others}"
-            self.report.add((*at, "trials"), said)
+            self.report.add(here, "leave it out: the profile's `looks` give the numbers of trials")
+        if type(trials) is type(others) is int and trials <= others:
+            self.report.add(here, f"{trials} is not more than the profile's {others}")
 
     def like(self, name: str, at: KeyPath) -> None:
         """A profile like another one runs all that it runs, and shares no trial with it."""
@@ -240,11 +234,11 @@ class _Rules:
 
     def path(self, path: str, at: KeyPath) -> bool:
         """Whether an experiment may have a value at `path`."""
-        known = settings.is_known(path) or path in self.vocabulary
-        if not known:
-            near = suggestion(path, {*settings.known_paths(), *self.vocabulary, "at"})
-            self.report.add(at, f"unknown path '{path}'{near}")
-        return known
+        if settings.is_known(path) or path in self.vocabulary:
+            return True
+        near = suggestion(path, {*settings.known_paths(), *self.vocabulary, "at"})
+        self.report.add(at, f"unknown path '{path}'{near}")
+        return False
 
 
 def _table(value: Any) -> Toml:
@@ -270,13 +264,8 @@ def _label(binding: Toml) -> str | None:
 def _check_unique(found: list[tuple[KeyPath, Any]], key: str, report: FileProblems) -> None:
     first: dict[str, KeyPath] = {}
     for path, name in found:
-        if not isinstance(name, str):
-            continue
-        if name in first:
-            earlier = first[name][-1]
-            assert isinstance(earlier, int)
-            report.add((*path, key), f"'{name}' is taken by {first[name][0]}[{earlier + 1}]")
-        first.setdefault(name, path)
+        if isinstance(name, str) and first.setdefault(name, path) != path:
+            report.add((*path, key), f"'{name}' is taken by {dotted(first[name])}")
 
 
 def _check_readings(claims: Placed, report: FileProblems) -> None:
@@ -291,8 +280,8 @@ def _check_readings(claims: Placed, report: FileProblems) -> None:
 
 def _check_control(data: Toml, claims: Placed, known: Toml, report: FileProblems) -> None:
     """A table of the kind `control` has controls and profiles; another one has no control."""
-    profiles, is_control = data.get("profiles"), data.get("kind") == "control"
-    if not is_control:
+    profiles = data.get("profiles")
+    if data.get("kind") != "control":
         if isinstance(profiles, list):
             report.add(("profiles",), "a list is for tables of the kind 'control' alone")
         for path, claim in claims:
@@ -324,8 +313,6 @@ def _check_rounds(below: list[Toml], rows: Placed, columns: Placed, report: File
     for row_path, row in rows:
         for column_path, column in columns or [(row_path, {})]:
             at, place = (row["at"], row_path) if "at" in row else (column.get("at"), column_path)
-            if type(at) is not int:
-                continue
             rounds = settings.get(settings.merge(*below, column, row), "training.rounds")
-            if type(rounds) is int and at > rounds:
+            if type(at) is type(rounds) is int and at > rounds:
                 report.add((*place, "at"), f"round {at} is beyond the last, {rounds}")

@@ -64,14 +64,13 @@ def merge(*layers: Experiment) -> dict[str, Any]:
 
     A section that one layer alone gives is that layer's own, so nobody may change it.
     """
-    merged: dict[str, Any] = dict(layers[0]) if layers else {}
-    for layer in layers[1:]:
+    merged: dict[str, Any] = {}
+    for layer in layers:
         for key, value in layer.items():
             below = merged.get(key)
             if isinstance(value, dict) and isinstance(below, dict):
-                merged[key] = merge(below, value)
-            else:
-                merged[key] = value
+                value = merge(below, value)
+            merged[key] = value
     return merged
 
 
@@ -79,24 +78,17 @@ def get(experiment: Experiment, path: str) -> Any:
     """The value at a dotted path; None where there is none."""
     value: Any = experiment
     try:
-        for key in _keys(path):
+        for key in path.split("."):
             value = value[key]
     except (KeyError, TypeError):
         return None
     return value
 
 
-@cache
-def _keys(path: str) -> tuple[str, ...]:
-    return tuple(path.split("."))
-
-
 def nested(path: str, value: Any) -> dict[str, Any]:
     """An experiment that has one value, at a dotted path."""
-    for key in reversed(_keys(path)):
-        value = {key: value}
-    made: dict[str, Any] = value
-    return made
+    first, _, rest = path.partition(".")
+    return {first: nested(rest, value) if rest else value}
 
 
 def key_of(settings: Any) -> bytes:
@@ -149,8 +141,8 @@ def fields_of(cls: type) -> Mapping[str, Any]:
 
 def known_paths() -> frozenset[str]:
     """Every dotted path that an experiment may hold."""
-    classes = [(one, cls) for one in {*SECTIONS, *section_classes()} for cls in _classes(one)]
-    options = (f"{section}.{option}" for section, cls in classes for option in fields_of(cls))
+    sections = {*SECTIONS, *section_classes()}
+    options = (f"{at}.{one}" for at in sections for cls in _classes(at) for one in fields_of(cls))
     return frozenset([*FIXED, *options])
 
 
@@ -181,8 +173,6 @@ def problem(path: str, value: Any, vocabulary: Collection[str] = ()) -> str | No
 
 def misfit(value: Any, hint: Any) -> str | None:
     """Why a value is none of the type `hint`, or None if it is one."""
-    if type(value) is hint is not float:
-        return None
     try:
         _reader(hint).validate_json(json.dumps(plain(value), default=str))
     except ValidationError as error:
@@ -200,10 +190,8 @@ def _hints(path: str) -> Iterator[Any]:
     section, _, option = path.partition(".")
     if path in FIXED:
         yield FIXED[path]
-        return
-    for cls in _classes(section):
-        if option in fields_of(cls):
-            yield fields_of(cls)[option]
+    else:
+        yield from (own[option] for own in map(fields_of, _classes(section)) if option in own)
 
 
 def _classes(section: str) -> Iterator[type]:
