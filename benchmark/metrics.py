@@ -25,45 +25,31 @@ class Metric:
     def bounds(self, unit: str | None) -> tuple[float, float]:
         """The smallest and the largest value in a unit; infinite where there is none."""
         scale = 100.0 if unit == "%" else 1.0
-        low = -math.inf if self.low is None else self.low * scale
-        return low, math.inf if self.high is None else self.high * scale
+        low, high = (None if end is None else end * scale for end in (self.low, self.high))
+        return -math.inf if low is None else low, math.inf if high is None else high
 
 
-_SHARE = Metric(0.0, 1.0)
-_INDEX = Metric(-1.0, 1.0)
-_COST = Metric(0.0, lower_is_better=True)
 _METRICS = {
-    "accuracy": _SHARE,
+    **dict.fromkeys(
+        ("accuracy", "auroc_ovo_macro", "auroc_ovo_weighted", "auroc_ovr_macro",
+         "auroc_ovr_weighted", "cluster_recovery", "clustering_accuracy", "f1_macro",
+         "f1_weighted", "nmi", "novel_accuracy", "probe_pixels", "probe_pretrained",
+         "probe_random", "rare_share"),
+        Metric(0.0, 1.0),
+    ),
+    **dict.fromkeys(("ari", "headroom", "silhouette"), Metric(-1.0, 1.0)),
+    **dict.fromkeys(
+        ("bits", "bytes", "flops", "image_error", "merged_groups", "restarts", "view_error"),
+        Metric(0.0, lower_is_better=True),
+    ),
+    **dict.fromkeys(
+        ("clustering_failed", "false_negative_ratio"), Metric(0.0, 1.0, lower_is_better=True)
+    ),
+    **dict.fromkeys(
+        ("accuracy_variance", "novel_accuracy_variance"), Metric(0.0, 0.25, lower_is_better=True)
+    ),
     "accuracy_sd": Metric(0.0, 0.5, lower_is_better=True),
-    "accuracy_variance": Metric(0.0, 0.25, lower_is_better=True),
-    "ari": _INDEX,
-    "auroc_ovo_macro": _SHARE,
-    "auroc_ovo_weighted": _SHARE,
-    "auroc_ovr_macro": _SHARE,
-    "auroc_ovr_weighted": _SHARE,
-    "bits": _COST,
-    "bytes": _COST,
-    "cluster_recovery": _SHARE,
-    "clustering_accuracy": _SHARE,
-    "clustering_failed": Metric(0.0, 1.0, lower_is_better=True),
-    "f1_macro": _SHARE,
-    "f1_weighted": _SHARE,
-    "false_negative_ratio": Metric(0.0, 1.0, lower_is_better=True),
-    "flops": _COST,
-    "headroom": _INDEX,
-    "image_error": _COST,
-    "merged_groups": _COST,
-    "nmi": _SHARE,
-    "novel_accuracy": _SHARE,
-    "novel_accuracy_variance": Metric(0.0, 0.25, lower_is_better=True),
-    "probe_pixels": _SHARE,
-    "probe_pretrained": _SHARE,
-    "probe_random": _SHARE,
-    "rare_share": _SHARE,
-    "restarts": _COST,
-    "silhouette": _INDEX,
-    "view_error": _COST,
-}
+}  # fmt: skip
 
 _ROUNDING = 1e-6
 """By how much, relative to it, the rounding of a sum may pass a bound."""

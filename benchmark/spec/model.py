@@ -303,10 +303,8 @@ class Cell:
 
         Raises `ValueError` for a cell without a number.
         """
-        value = self.printed.value
-        if value is not None and self.is_count:
-            return value, value
-        return self.printed.bounds
+        value = self.printed.value if self.is_count else None
+        return self.printed.bounds if value is None else (value, value)
 
     def closed_ends(self, rule: Rule) -> tuple[bool, bool]:
         """Whether the ends of `bounds` print like the cell under a rule of rounding."""
@@ -503,11 +501,5 @@ class Paper(InFile):
         return any(matches(pattern, row.split("|")) for pattern in self.baselines)
 
     def table(self, id: str) -> Table:
-        """The table called `id` ("3", "B.14", "figure-4").
-
-        Raises `KeyError` if there is none.
-        """
-        for table in self.tables:
-            if table.id == id:
-                return table
-        raise KeyError(id)
+        """The table called `id` ("3", "B.14", "figure-4"); `KeyError` if there is none."""
+        return {table.id: table for table in self.tables}[id]

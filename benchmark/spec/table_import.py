@@ -23,6 +23,7 @@ from .printed import Printed
 from .table_cells import Read, decimal_commas, label_of, read_cell, text_of
 
 _SECONDS = 60
+_NO_TABLE = "no table found: a header row and a row with numbers are needed"
 _FORMULAS = str(Path(__file__).with_name("formulas.lua"))
 HOW_TO_GET = (
     "LaTeX, Markdown and HTML are read by pandoc, which is not installed: "
@@ -81,15 +82,14 @@ class Parsed:
     def report(self) -> Iterator[str]:
         """What the reading did, line by line, and in the last one how many cells it understood."""
         yield from self.told
+        taken = {"words": "is taken as words", "odd": "is not understood"}
         for row in self.rows:
             for column, value in zip(self.columns, row.values, strict=True):
-                if value.kind in ("words", "odd"):
-                    taken = "is taken as words" if value.kind == "words" else "is not understood"
+                if value.kind in taken:
                     place = f"{'|'.join(row.label)} @ {'|'.join(column)}"
-                    yield f"line {row.line}: {place}: '{value.text}' {taken}"
-        read = self.count("number") + self.count("dash")
-        words, odd = self.count("words"), self.count("odd")
-        yield f"{read} cells read, {words} as words, {odd} not understood"
+                    yield f"line {row.line}: {place}: '{value.text}' {taken[value.kind]}"
+        read, words, odd = map(self.count, ("number", "words", "odd"))
+        yield f"{read + self.count('dash')} cells read, {words} as words, {odd} not understood"
 
 
 def parse(text: str) -> Parsed:
@@ -116,24 +116,20 @@ def _latex(text: str) -> _Grid:
     grid = _by_pandoc(made, "latex+raw_tex", text)
     read = len(grid.rows), len(grid.rows[0]) if grid.rows else 0
     if read != size:
-        raise FedreproError(
-            f"pandoc reads {read[0]} rows of {read[1]} columns, the file has {size[0]} of "
-            f"{size[1]}; write out the author's own commands in it"
-        )
+        said = f"pandoc reads {read[0]} rows of {read[1]} columns, the file has {size[0]} of "
+        raise FedreproError(f"{said}{size[1]}; write out the author's own commands in it")
     return _Grid(grid.rows, grid.lines, header, "above the first rule" if header else "", brackets)
 
 
 def _by_pandoc(text: str, form: str, source: str) -> _Grid:
     command = [_pandoc(), "--from", form, "--to", "json", "--sandbox", "--lua-filter", _FORMULAS]
     try:
-        done = subprocess.run(
-            command, input=text.encode(), capture_output=True, timeout=_SECONDS, check=True
-        )
+        done = subprocess.run(command, input=text.encode(), capture_output=True, timeout=_SECONDS)
     except subprocess.TimeoutExpired:
         raise FedreproError(f"pandoc took more than {_SECONDS} s on it") from None
-    except subprocess.CalledProcessError as error:
-        said = " ".join(error.stderr.decode(errors="replace").split())
-        raise FedreproError(f"pandoc cannot read it: {said[: limits.TEXT]}") from None
+    if done.returncode:
+        said = " ".join(done.stderr.decode(errors="replace").split())
+        raise FedreproError(f"pandoc cannot read it: {said[: limits.TEXT]}")
     tables = list(_tables(json.loads(done.stdout)["blocks"]))
     if len(tables) != 1:
         said = "no table found" if not tables else "the file holds more than one table"
@@ -166,13 +162,12 @@ def _pandoc() -> str:
 
 def _tables(blocks: Any) -> Iterator[Any]:
     """The tables among blocks, those within tables left out."""
-    if isinstance(blocks, list):
-        for block in blocks:
-            yield from _tables(block)
-    elif isinstance(blocks, dict) and blocks.get("t") == "Table":
+    if isinstance(blocks, dict) and blocks["t"] == "Table":
         yield blocks["c"]
-    elif isinstance(blocks, dict):
-        yield from _tables(blocks.get("c"))
+    else:
+        inner = [blocks.get("c")] if isinstance(blocks, dict) else blocks
+        for block in inner if isinstance(inner, list) else ():
+            yield from _tables(block)
 
 
 def _spread(rows: Sequence[Any], width: int) -> list[list[_Cell]]:
@@ -210,7 +205,7 @@ def _labelled(grid: _Grid) -> Parsed:
     reads = [[_value(cell, commas, grid.brackets) for cell in row] for row in rows]
     first = next((i for i, row in enumerate(reads) if any(map(_is_number, row[1:]))), None)
     if first is None or len(texts[0]) < 2:
-        raise FedreproError("no table found: a header row and a row with numbers are needed")
+        raise FedreproError(_NO_TABLE)
     header, why = _header(grid, reads, first)
     span = f"line {grid.lines[0]}" + (f" to {grid.lines[header - 1]}" if header > 1 else "")
     told.append(f"header: {span}, {why}")
@@ -224,12 +219,9 @@ def _labelled(grid: _Grid) -> Parsed:
         told.append("the first column counts the rows and is left out")
     found = (j for j in range(start, width - 1) if _is_of_values([reads[i][j] for i in body]))
     labels = max(1, next(found, width - 1) - start)
-    columns = []
-    for j in range(start + labels, width):
-        parts = [label_of(texts[i][j]) for i in range(header)]
-        columns.append(
-            tuple(part for k, part in enumerate(parts) if part and part not in parts[:k])
-        )
+    above_columns = ([label_of(texts[i][j]) for i in range(header)]
+                     for j in range(start + labels, width))  # fmt: skip
+    columns = [tuple(dict.fromkeys(filter(None, parts))) for parts in above_columns]
     made: list[Row] = []
     above, group = [""] * labels, ""
     for i in body:
@@ -248,7 +240,7 @@ def _labelled(grid: _Grid) -> Parsed:
             if "\\" in part:
                 told.append(f"line {grid.lines[i]}: label '{part}' holds what is not understood")
     if not made:
-        raise FedreproError("no table found: a header row and a row with numbers are needed")
+        raise FedreproError(_NO_TABLE)
     taken = Counter(value.how for row in made for value in row.values if value.how)
     told += [f"{how}: {count} cells" for how, count in sorted(taken.items())]
     named = zip(_unique([row.label for row in made], "row"), made, strict=True)
@@ -275,10 +267,8 @@ def _header(grid: _Grid, reads: Sequence[Sequence[Read]], first: int) -> tuple[i
     if header is not None and header < len(reads):
         held = [read for row in reads[:header] for read in row[1:] if read.kind == "number"]
         if any("." in read.text for read in held):
-            raise FedreproError(
-                f"line {grid.lines[0]}: the rows above the first rule hold numbers; "
-                "a header row is needed"
-            )
+            said = "the rows above the first rule hold numbers; a header row is needed"
+            raise FedreproError(f"line {grid.lines[0]}: {said}")
         # A header of several rows may be ruled below each of them.
         more = header
         while more < first and not _is_heading(grid.rows[more], 1):
@@ -288,11 +278,8 @@ def _header(grid: _Grid, reads: Sequence[Sequence[Read]], first: int) -> tuple[i
         return first, "the rows above the first with a number"
     whole = [read.text for read in reads[0][1:]]
     below = [read.text for row in reads[1:] for read in row[1:] if read.kind == "number"]
-    if (
-        all(map(str.isdigit, whole))
-        and len({*whole}) == len(whole)
-        and any("." in x for x in below)
-    ):
+    differ = all(map(str.isdigit, whole)) and len({*whole}) == len(whole)
+    if differ and any("." in text for text in below):
         return 1, "the first row, of whole numbers that all differ"
     raise FedreproError(f"line {grid.lines[0]}: holds numbers; a header row is needed above them")
 
@@ -341,22 +328,18 @@ def _row(row: Row) -> str:
         lines.append('skip = "draft: not bound to a method yet"')
     else:
         lines.append(f"method = {_text(method)}")
-    lines.append(f"published = [{', '.join(map(_entry, row.values))}]")
-    return "\n".join(lines)
-
-
-def _entry(value: Read) -> str:
-    return value.text if re.fullmatch(r"-?\d+(\.\d+)?", value.text) else _text(value.text)
+    is_number = re.compile(r"-?\d+(\.\d+)?").fullmatch
+    texts = (value.text if is_number(value.text) else _text(value.text) for value in row.values)
+    return "\n".join([*lines, f"published = [{', '.join(texts)}]"])
 
 
 def _unique(labels: Sequence[tuple[str, ...]], what: str) -> tuple[tuple[str, ...], ...]:
     """Labels that a spec allows: not empty, without `|` and quotes, and all different."""
-    seen: dict[tuple[str, ...], int] = {}
-    found = []
+    seen, found = Counter[tuple[str, ...]](), []
     for number, label in enumerate(labels, 1):
         parts = tuple(part.replace("|", "/").replace("'", "’") for part in label)
         parts = parts or (f"{what} {number}",)
-        seen[parts] = seen.get(parts, 0) + 1
+        seen[parts] += 1
         last = parts[-1] if seen[parts] == 1 else f"{parts[-1]} ({seen[parts]})"
         found.append((*parts[:-1], last))
     return tuple(found)

@@ -131,10 +131,8 @@ def _in_maths(cell: str) -> str:
 def bounded(rows: int, width: int) -> None:
     """Raises `FedreproError` for a table that exceeds the limits."""
     if width > limits.COLUMNS or rows * width > limits.CELLS:
-        raise FedreproError(
-            f"the table has {rows:,} rows of up to {width:,} columns; "
-            f"at most {limits.COLUMNS} columns and {limits.CELLS:,} cells are read"
-        )
+        said = f"at most {limits.COLUMNS} columns and {limits.CELLS:,} cells are read"
+        raise FedreproError(f"the table has {rows:,} rows of up to {width:,} columns; {said}")
 
 
 def balanced(text: str, start: int) -> int:
@@ -185,22 +183,17 @@ def _rows(body: str, is_tblr: bool) -> tuple[list[list[str]], int | None]:
             re.sub(r"\\\\\*?(?:\[[^\]]*\])?", " ", cell).strip()  # lines within a cell
             for cell in _split(_RULES.sub(" ", line), rows=False)
         ]
-        for cell in cells:
-            if len(cell) > limits.TEXT:
-                raise FedreproError(
-                    f"a cell has {len(cell):,} characters; at most {limits.TEXT:,} are read"
-                )
+        if (longest := max(map(len, cells))) > limits.TEXT:
+            said = f"a cell has {longest:,} characters; at most {limits.TEXT:,} are read"
+            raise FedreproError(said)
         if any(cells):
             rows.append(_without_set_cell(cells) if is_tblr else cells)
     for i, row in enumerate(rows):
         for j, cell in enumerate(row):
+            row[j] = _MULTIROW.sub(r"\\multirow{\2}{*}", cell, count=1)
             found = _MULTIROW.search(cell)
-            if found is None:
-                continue
-            tall = f"\\multirow{{{found[2]}}}{{*}}"
-            row[j] = cell[: found.start()] + tall + cell[found.end() :]
-            top = i + 1 - int(found[2])
-            if found[1] and 0 <= top < i and j < len(rows[top]):  # it grows upwards
+            top = i + 1 - int(found[2]) if found and found[1] else -1  # it grows upwards
+            if 0 <= top < i and j < len(rows[top]):
                 rows[top][j], row[j] = row[j], ""
     return rows, header
 
@@ -241,9 +234,8 @@ def _without_set_cell(cells: list[str]) -> list[str]:
 def _span(cell: str) -> int:
     found = _MULTICOLUMN.match(cell)
     if found and (len(found[1]) > 9 or int(found[1]) > limits.COLUMNS):
-        raise FedreproError(
-            f"a \\multicolumn spans {found[1][:20]} columns; at most {limits.COLUMNS} are read"
-        )
+        said = f"spans {found[1][:20]} columns; at most {limits.COLUMNS} are read"
+        raise FedreproError(f"a \\multicolumn {said}")
     return int(found[1]) if found else 1
 
 
