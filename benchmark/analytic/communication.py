@@ -39,15 +39,12 @@ def communication(cell: Cell) -> Analytic:
     for n, t in product(_POOLS, _ROUNDS):
         options = {**training, "n_clusters": n, "rounds": t}
         counted[n, t] = _exchanged(settings.build("federated", name, options))
-    per_round = {n: counted[n, 1].models for n in _POOLS}
-    slope = (per_round[_POOLS[1]] - per_round[_POOLS[0]]) / (_POOLS[1] - _POOLS[0])
-    constant = per_round[_POOLS[0]] - slope * _POOLS[0]
+    slope = counted[2, 1].models - counted[1, 1].models
+    constant = counted[1, 1].models - slope
     for (n, t), found in counted.items():
         if found.models != t * (slope * n + constant):
-            raise ValueError(
-                f"method '{name}' exchanges {found.models} models for N = {n}, T = {t}, "
-                "which is no multiple of T (a N + b)"
-            )
+            said = f"method '{name}' exchanges {found.models} models for N = {n}, T = {t}"
+            raise ValueError(f"{said}, which is no multiple of T (a N + b)")
     text = f"{_sum(slope, constant)}ST"
     shown = [(n, 1) for n in _POOLS] + [(_POOLS[2], t) for t in _ROUNDS[1:]]
     lines = (_line(n, t, counted[n, t]) for n, t in shown)
@@ -78,10 +75,9 @@ def _tiny_task() -> Task:
 
 def _sum(slope: Fraction, constant: Fraction) -> str:
     """a N + b as it is written before ST: `2`, `(N+1)`, `(2N+1)`."""
-    if slope == 0:
-        return _number(constant)
     n = "N" if slope == 1 else f"{_number(slope)}N"
-    return n if constant == 0 else f"({n}+{_number(constant)})"
+    terms = [n] * bool(slope) + [_number(constant)] * bool(constant or not slope)
+    return terms[0] if len(terms) == 1 else f"({'+'.join(terms)})"
 
 
 def _number(value: Fraction) -> str:

@@ -111,14 +111,14 @@ class Client:
         """
         rate = Fraction(str(setting(self.cell, "costs.code_rate")))
         each = setting(self.cell, "costs.value_bits")
-        bits = [(one.value * each, f"{one.arithmetic} x {each} bits") for one in sent]
-        first, how = bits[0]
-        printed = f"{equation} as printed, times R"
-        found = [Candidate(printed, first * rate, f"{how} x R", equation)]
-        for one, (count, how) in zip(sent, bits, strict=True):
+        found, printed = list[Candidate](), f"{equation} as printed, times R"
+        for one in sent:
+            bits, how = one.value * each, f"{one.arithmetic} x {each} bits"
+            if not found:
+                found.append(Candidate(printed, bits * rate, f"{how} x R", equation))
             name = f"{equation} divided by R" + (f", {one.name}" if one.name else "")
             source = f"Section 5.4: a code of rate R sends 1/R bits for each bit; {one.source}"
-            found.append(Candidate(name, count / rate, f"{how} / R", source))
+            found.append(Candidate(name, bits / rate, f"{how} / R", source))
         return from_candidates(self.cell, found)
 
     def _module(self, name: str, source: str, layers: Autoencoder) -> Trained:
@@ -133,11 +133,9 @@ class Client:
 
 def round_bits(cell: Cell) -> Analytic:
     """Bits of one round of phase 1 (Eq. 4 for T = 1); the decoder goes both ways (Algorithm 1)."""
-    one, sent = Client(cell), []
-    for trained in one.trained():
-        weights = trained.whole.weights
-        how = f"2 x {weights:,} weights"
-        sent.append(Candidate(trained.name, 2 * weights, how, trained.source))
+    one = Client(cell)
+    weights = ((trained, trained.whole.weights) for trained in one.trained())
+    sent = [Candidate(of.name, 2 * n, f"2 x {n:,} weights", of.source) for of, n in weights]
     return one.with_code("Eq. 4", sent)
 
 

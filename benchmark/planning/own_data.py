@@ -6,7 +6,7 @@ from typing import Any
 
 from ..data.own import Content
 from ..spec.model import Override, Paper, Profile
-from ..spec.names import NO_PRETRAINING
+from ..spec.names import NONE
 from ..spec.settings import get
 from .estimate import images_in
 
@@ -58,7 +58,7 @@ def _changes(paper: Paper, profile: Profile, data: Content) -> Iterator[Override
         sizes = {get(cell.experiment, "clients.image_size") for cell in cells} - {None}
         larger = {str(size): max(size, side) for size in sizes}
         yield Override("clients.image_size", why, replace=larger)
-    none, experiments = (None, NO_PRETRAINING), [cell.experiment for cell in cells]
+    none, experiments = (None, NONE), [cell.experiment for cell in cells]
     starts = [one for one in experiments if get(one, "pretraining.method") not in none]
     pretrained = asked("pretraining.data") or [get(one, "pretraining.data") for one in starts]
     if starts and not held.keys().isdisjoint(pretrained):

@@ -13,7 +13,7 @@ from ..claims.bind_cells import bind, instances
 from ..config import RunConfig, Trial, chain
 from ..errors import SpecError
 from ..spec import names, settings
-from ..spec.model import Cell, CellKey, Paper, Profile, Table, matches
+from ..spec.model import Cell, CellKey, Paper, Profile, Table, TableProfile, matches
 from ..spec.problems import suggestion
 from ..spec.readings import under
 from .resolve import Resolved, Resolver
@@ -286,22 +286,23 @@ def _more_trials(paper: Paper, profile: Profile, resolver: Resolver) -> dict[str
     """
     found: dict[str, int] = {}
     for table in paper.tables:
-        more = table.profiles.get(profile.name)
-        if more is None or more.trials is None:
-            continue
-        for cell in (*table.cells, *table.drawn):
+        trials = table.profiles.get(profile.name, TableProfile()).trials
+        for cell in (*table.cells, *table.drawn) if trials else ():
             run: RunConfig | None = None
             with suppress(SpecError):  # what is selected has been planned already
                 run = planned_cell(cell, resolver).config
             while run is not None:
-                found[run.key] = max(found.get(run.key, 0), more.trials)
+                found[run.key] = max(found.get(run.key, 0), trials or 0)
                 run = run.start if run.start_trial is None else None
     return found
 
 
 def planned_cell(cell: Cell, resolver: Resolver) -> PlannedCell:
     """A cell with its run; raises `SpecError` for settings that are missing or refused."""
-    reason = _no_training(cell)
+    reason = "nothing is printed" if cell.printed.is_dash else cell.skip
+    if reason is None and cell.kind != "empirical":
+        computed = cell.kind == "analytic"
+        reason = "analytic: recomputed without training" if computed else "descriptive"
     try:
         if (counted := resolver.counting_run(cell)) is not None:
             return PlannedCell(counted, None, "final", cell=cell)
@@ -311,18 +312,6 @@ def planned_cell(cell: Cell, resolver: Resolver) -> PlannedCell:
     except SpecError as error:
         raise SpecError(f"table {cell.table}, {cell.label}: {error}") from error
     return PlannedCell(found.config, found.reason, found.read, found.departures, cell=cell)
-
-
-def _no_training(cell: Cell) -> str | None:
-    if cell.printed.is_dash:
-        return "nothing is printed"
-    if cell.skip is not None:
-        return cell.skip
-    if cell.kind == "descriptive":
-        return "descriptive"
-    if cell.kind == "analytic":
-        return "analytic: recomputed without training"
-    return None
 
 
 def _check_set(path: str, value: Any) -> None:

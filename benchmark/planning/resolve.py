@@ -16,7 +16,7 @@ from ..results import Departure
 from ..spec import names, settings
 from ..spec.layers import AT, Layered, SettingsLayer, layered
 from ..spec.model import AS_PUBLISHED, Cell, Experiment, Origin, Override, Profile
-from ..spec.names import NO_PART, NO_PRETRAINING, NO_PROTOCOL
+from ..spec.names import NONE
 from ..spec.settings import PRECISION, get, leaves
 
 MEASUREMENTS = {
@@ -223,8 +223,7 @@ class _Making:
         start = self._start()
         is_shared = start is not None and start.stage == "pretraining" and self._is_shared()
         trained = self._clients_run(self._name("method"), start, 0 if is_shared else None)
-        name = self._get("evaluation.protocol", NO_PROTOCOL)
-        if name == NO_PROTOCOL:
+        if (name := self._get("evaluation.protocol", NONE)) == NONE:
             return trained
         protocol = registry.find("protocol", name)
         made = self._made(protocol, "evaluation", f"protocol '{name}'")
@@ -264,8 +263,7 @@ class _Making:
         )
 
     def _start(self) -> RunConfig | None:
-        name = self._get("pretraining.method", NO_PRETRAINING)
-        if name == NO_PRETRAINING:
+        if (name := self._get("pretraining.method", NONE)) == NONE:
             return None
         if names.exists("method", name):
             given = self._given(registry.find("federated", name), "pretraining")
@@ -328,8 +326,8 @@ class _Making:
             self._get("clients.test_part", "test"),
             self._get("clients.images", None),
         )
-        part = self._get("clients.unlabeled_part", NO_PART) if learns_from_parts else NO_PART
-        return data if part == NO_PART else {**data, "unlabeled_part": part}
+        part = self._get("clients.unlabeled_part", NONE) if learns_from_parts else NONE
+        return data if part == NONE else {**data, "unlabeled_part": part}
 
     def _data(
         self, name: str, part: str, test_part: str | None, images: int | None
@@ -402,8 +400,7 @@ class _Making:
 def _unread(experiment: Experiment) -> list[str]:
     """Paths of settings that no option has; a run would silently ignore them."""
     own = {path for _, what, name in names.used(experiment) for path in names.options(what, name)}
-    paths = (path for path, _ in leaves(experiment))
-    return [path for path in paths if not settings.is_known(path) and path not in own]
+    return [one for one, _ in leaves(experiment) if not settings.is_known(one) and one not in own]
 
 
 def shown(value: Any) -> str:

@@ -64,7 +64,7 @@ def layers(stated: Experiment) -> list[tuple[Origin, Experiment]]:
     own = [(one.source, one.settings) for one in _blocks("federated", method, data)]
     training = merge(*(one.get("training", {}) for _, one in own), stated.get("training") or {})
     made = _decided(method, training)
-    if made is None or not made.draws_views or pretrained not in (None, names.NO_PRETRAINING):
+    if made is None or not made.draws_views or pretrained not in (None, names.NONE):
         own = [(source, {"training": one.get("training", {})}) for source, one in own]
     given = [
         *_placed(pretrained, central, "pretraining"),

@@ -13,9 +13,8 @@ from . import limits
 from .problems import nearest
 from .settings import SECTIONS, fields_of, get, registered
 
-NO_PRETRAINING = "none"
-NO_PART = "none"
-NO_PROTOCOL = "none"
+NONE = "none"
+"""No pre-training, no protocol, no part without labels."""
 MISSPELT = 0.8
 """How much a name that nothing implements may resemble one that exists before it is an error."""
 PATHS: Mapping[str, str] = {
@@ -40,7 +39,6 @@ OWN_DATA = (
 )
 _OWN = (*_REGISTERED, "data set", "metric")
 """What modules of other packages may be."""
-_NONE = {"objective": (NO_PRETRAINING,), "protocol": (NO_PROTOCOL,)}
 
 
 @cache
@@ -55,7 +53,8 @@ def known(what: str) -> frozenset[str]:
     if what == "data set":
         return frozenset(data_names.names())
     named = (registry.names(kind) for kind in _KINDS.get(what, (what,)))
-    return frozenset(itertools.chain(_NONE.get(what, ()), *named))
+    none = (NONE,) if what in ("objective", "protocol") else ()
+    return frozenset(itertools.chain(none, *named))
 
 
 def left_out() -> Iterator[str]:

@@ -6,14 +6,9 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from torch import nn
 
 from fedrepro.benchmark.analytic import (
-    Candidate,
-    _judge_number,
-    from_candidates,
     judge_analytic,
     recompute,
 )
@@ -272,25 +267,3 @@ def test_a_missing_setting_and_a_method_without_equation_are_named() -> None:
     assert "costs.images" in lacking.reason
     other = dataclasses.replace(cell, experiment=merge(cell.experiment, {"method": "heterofl"}))
     assert judge_analytic(other).detail == "NOT RUN"
-
-
-ANY = find("3", "ResNet-18|MFCL", "Rep. size")
-
-
-@given(
-    st.integers(10, 99),
-    st.integers(0, 12),
-    st.lists(st.integers(1, 10**14), min_size=1, max_size=6),
-)
-def test_a_verdict_is_exact_if_and_only_if_a_reading_prints_so(
-    digits: int, power: int, values: list[int]
-) -> None:
-    cell = reprinted(ANY, f"{digits}e{power}")
-    found = from_candidates(
-        cell, [Candidate(f"r{n}", value, "a", "Section") for n, value in enumerate(values)]
-    )
-    low, high = ((2 * digits + d) * 10**power for d in (-1, 1))
-    assert [r.value for r in found.readings] == [Decimal(value) for value in values]
-    assert [r.fits for r in found.readings] == [low <= 2 * value <= high for value in values]
-    exact = any(reading.fits for reading in found.readings)
-    assert (_judge_number(cell, found).detail == "EXACT") == exact

@@ -1,5 +1,4 @@
 from collections.abc import Callable, Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ from fedrepro.benchmark.spec import authors
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import Cell
 from fedrepro.benchmark.spec.settings import get
-from fedrepro.methods import registry
 
 PAPER = """\
 id = "made-up"
@@ -264,46 +262,3 @@ def test_mfcl_runs_as_its_table_12_says_and_no_baseline_inherits_that() -> None:
     for cell in (one.cell for one in plan.cells):
         method = get(cell.experiment, "method")
         assert own.isdisjoint(from_authors(cell).values()) == (method != "mfcl")
-
-
-def test_fedema_has_its_authors_settings_in_mfcl_too() -> None:
-    plan = make_plan(load_paper("mfcl"), "paper", tables=["2"], rows="FedEMA")
-    for run in (run for run in plan.runs if run.stage == "federated"):
-        assert (run.options["sgd_momentum"], run.options["weight_decay"]) == (0.9, 0.0005)
-        assert run.options["schedule"] == "cosine"
-        assert run.objective is not None
-        assert run.objective["momentum"] == 0.99
-        assert run.objective["projector_widths"] == [4096, 2048]
-
-
-def test_nothing_of_any_author_reaches_what_cpcfl_states_of_all_its_runs(lend: Lend) -> None:
-    """Section 4.1 gives optimisers, rates, widths and β itself."""
-    before = make_plan(load_paper("cpcfl"), "paper").runs
-    for kind, section in (("federated", "training"), ("objective", "options")):
-        for name in (
-            ("fedavg", "ifca", "cpcfl") if kind == "federated" else ("byol", "simclr", "simsiam")
-        ):
-            base = registry.base("federated")
-            cls = base if kind == "federated" else registry.find(kind, name)
-            changed = "\n".join(f"{section}.{f.name} = {other(f.default)}" for f in fields(cls))
-            lend(kind, name, block(changed))
-    assert make_plan(load_paper("cpcfl"), "paper").runs == before
-
-
-def other(default: Any) -> str:
-    """Another value than an option's default, as TOML."""
-    if isinstance(default, bool):
-        return str(not default).lower()
-    if isinstance(default, str):
-        return {"adam": "'sgd'", "constant": "'cosine'"}[default]
-    if isinstance(default, tuple):
-        return str([2 * number for number in default])
-    return str(default / 2 if isinstance(default, float) else default + 1)
-
-
-def test_views_of_supervised_clients_reach_no_pretrained_encoder() -> None:
-    """FedAvg's authors crop CIFAR-10 within a border; CP-CFL's encoders see other views."""
-    plan = make_plan(load_paper("cpcfl"), "paper", tables=["5"])
-    seen = [run.augmentation for run in plan.runs if run.augmentation is not None]
-    assert seen
-    assert {views["crop_padding"] for views in seen} == {0}

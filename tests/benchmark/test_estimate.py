@@ -73,12 +73,6 @@ def test_two_lengths_tell_the_set_up_from_the_rounds(
     assert found == pytest.approx(true) if work >= 1 else work * (setup + each) <= found * 1.001
 
 
-def test_more_work_never_takes_less_whatever_the_noise(tiny_config: Make) -> None:
-    measured = [(1.0, 5.0), (2.0, 4.0)]
-    assert _scaled(measured, 100.0) == 4.0
-    assert _scaled(measured, 0.5) == 5.0
-
-
 def test_work_counts_images_epochs_rounds_and_the_network(tiny_config: Make) -> None:
     config = tiny_config()
 

@@ -22,14 +22,6 @@ def test_cells_that_read_one_history_share_a_run(tiny_paper: MakePaper) -> None:
     assert plan.sharing() == {plan.runs[0]: 4}
 
 
-def test_runs_come_after_those_that_they_start_from_and_once(tiny_paper: MakePaper) -> None:
-    paper = tiny_paper({"a": {"method": "ifca", **SHARED}, "b": SHARED, "c": {}})
-    runs = make_plan(paper, "smoke").runs
-    assert len(runs) == 4
-    for i, run in enumerate(runs):
-        assert run.start is None or run.start in runs[:i]
-
-
 def test_a_shared_encoder_is_trained_once_and_others_once_a_trial(tiny_paper: MakePaper) -> None:
     shared = make_plan(tiny_paper({"a": SHARED}, trials=3), "smoke")
     assert [shared.seeds(run) for run in shared.runs] == [(0,), (0, 1, 2)]
@@ -139,8 +131,3 @@ def test_every_empirical_cell_of_cpcfl_has_a_run(profile: str) -> None:
     assert len(plan.runs) < len(plan.cells) / 3
     if profile == "paper":
         assert not any(planned.departures for planned in plan.cells)
-
-
-def test_a_setting_is_held_against_selected_tables_alone() -> None:
-    changed = {"clients.classes": 99}
-    assert make_plan(load_paper("calibre"), "reduced", tables=["figure-4"], sets=changed).runs

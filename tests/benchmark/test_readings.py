@@ -15,6 +15,7 @@ from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import Claim, Margin, Paper
 from fedrepro.benchmark.spec.problems import InvalidSpecError
 from fedrepro.benchmark.spec.readings import readings_of, under
+from fedrepro.benchmark.spec.settings import merge, nested
 from fedrepro.benchmark.store.store import Store
 from fedrepro.methods.outcome import Curve, Outcome
 from tests.benchmark.small_papers import write_papers
@@ -61,43 +62,29 @@ def test_a_reading_changes_the_runs_that_it_concerns_and_no_other_setting(paper:
         assert other[row] == replace(config, options={**config.options, "local_epochs": 2})
 
 
-def test_a_reading_of_some_methods_leaves_the_others(paper: Paper) -> None:
-    own = alternative("two-epochs", set={"training": {"local_epochs": 2}}, methods=("ifca",))
-    paper = replace(paper, unstated=(choice("epochs", own),))
-    taken = configs(make_plan(paper, "smoke"))
-    other = configs(make_plan(under(paper, ["two-epochs"]), "smoke"))
-    assert other["a"] == taken["a"]
-    assert other["b"] != taken["b"]
-
-
-def test_a_reading_of_one_objective_leaves_the_others(tiny_paper: MakePaper) -> None:
-    own = alternative("warm", set={"training": {"temperature": 0.9}}, objectives=("simclr",))
+@pytest.mark.parametrize(
+    ("section", "key", "option", "of", "other"),
+    [
+        ("method", None, "training.local_epochs", "fedavg", "ifca"),
+        ("training", "objective", "training.temperature", "simclr", "moco"),
+        ("evaluation", "protocol", "evaluation.epochs", "fine-tuning", "linear-probe"),
+    ],
+)
+def test_a_reading_of_one_method_objective_or_protocol_leaves_the_others(
+    section: str, key: str | None, option: str, of: str, other: str, tiny_paper: MakePaper
+) -> None:
+    only = {f"{key or section}s": (of,)}
+    own = alternative("seven", set=nested(option, 7), **only)
+    ssl = {"method": "pfl-ssl", "training": {"objective": "simclr"}}
     rows = {
-        name: {"method": "pfl-ssl", "training": {"objective": name, "personal_epochs": 1}}
-        for name in ("simclr", "moco")
+        name: merge(ssl, {section: name if key is None else {key: name}}) for name in (of, other)
     }
-    paper = replace(tiny_paper(rows), unstated=(choice("temperature", own),))
+    paper = replace(tiny_paper(rows), unstated=(choice("a choice", own),))
     taken = configs(make_plan(paper, "smoke"))
-    other = configs(make_plan(under(paper, ["warm"]), "smoke"))
-    assert other["moco"] == taken["moco"]
-    assert other["simclr"].objective == {**(taken["simclr"].objective or {}), "temperature": 0.9}
-
-
-def test_a_reading_of_one_protocol_leaves_the_others(tiny_paper: MakePaper) -> None:
-    own = alternative("fast", set={"evaluation": {"epochs": 3}}, protocols=("fine-tuning",))
-    rows = {
-        name: {
-            "method": "pfl-ssl",
-            "training": {"objective": "simclr"},
-            "evaluation": {"protocol": name},
-        }
-        for name in ("fine-tuning", "linear-probe")
-    }
-    paper = replace(tiny_paper(rows), unstated=(choice("epochs", own),))
-    taken = configs(make_plan(paper, "smoke"))
-    other = configs(make_plan(under(paper, ["fast"]), "smoke"))
-    assert other["linear-probe"] == taken["linear-probe"]
-    assert other["fine-tuning"].options == {**taken["fine-tuning"].options, "epochs": 3}
+    changed = configs(make_plan(under(paper, ["seven"]), "smoke"))
+    assert changed[other] == taken[other]
+    options = {**changed[of].options, **(changed[of].objective or {})}
+    assert options[option.partition(".")[2]] == 7
 
 
 def test_a_reading_of_one_table_leaves_the_other_tables(paper: Paper) -> None:

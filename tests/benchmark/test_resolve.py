@@ -16,18 +16,22 @@ from tests.benchmark.small_papers import as_published, drawn
 Make = Callable[..., RunConfig]
 
 
-def test_options_of_other_methods_do_not_make_another_run(tiny_config: Make) -> None:
-    assert tiny_config() == tiny_config({"training": {"n_clusters": 5, "head_rounds": 1}})
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"training": {"n_clusters": 5, "head_rounds": 1}},
+        {"pretraining": {"epochs": 9, "temperature": 0.5}},
+        {"training": {"participation": 1, "optimizer": "adam"}},
+    ],
+    ids=["of other methods", "without pre-training", "defaults"],
+)
+def test_options_that_change_nothing_make_the_same_run(
+    tiny_config: Make, change: dict[str, Any]
+) -> None:
+    assert tiny_config() == tiny_config(change)
     assert tiny_config({"method": "ifca"}) != tiny_config(
         {"method": "ifca", "training": {"n_clusters": 5}}
     )
-
-
-def test_unused_pretraining_options_and_spelled_out_defaults_make_the_same_run(
-    tiny_config: Make,
-) -> None:
-    assert tiny_config() == tiny_config({"pretraining": {"epochs": 9, "temperature": 0.5}})
-    assert tiny_config() == tiny_config({"training": {"participation": 1, "optimizer": "adam"}})
 
 
 def test_an_objective_becomes_a_pretraining_run(tiny_config: Make) -> None:
@@ -163,12 +167,8 @@ def test_the_round_that_is_read_is_no_part_of_the_run(tiny: dict[str, Any]) -> N
     divided = as_published(tiny, "accuracy", at=25, overrides=(Override("at", divide=5, why="w"),))
     assert divided.read == 5
     assert [d.setting for d in divided.departures] == ["at"]
-
-
-def test_a_round_after_the_end_is_read_at_the_end_and_said(tiny: dict[str, Any]) -> None:
-    found = as_published(tiny, "accuracy", at=100)
-    assert found.read == 2
-    assert [(d.setting, d.paper, d.here) for d in found.departures] == [("at", "100", "2")]
+    after = as_published(tiny, "accuracy", at=101)
+    assert [(d.setting, d.paper, d.here) for d in after.departures] == [("at", "101", "100")]
 
 
 def test_a_setting_that_nothing_reads_is_not_silently_ignored(tiny_config: Make) -> None:

@@ -113,12 +113,3 @@ def test_known_options_are_checked_with_their_types() -> None:
         ("encoder", "cnn", "'encoder' is a group of keys"),
     ]:
         assert said in str(settings.problem(path, value))
-
-
-def test_settings_are_told_apart_by_values_and_their_types() -> None:
-    given = [1, 1.0, True, "1", [1], [1.0], None, -0.0, 0.0, 0.1, float("0.1") + 2**-55]
-    keys = {settings.key_of({"clients": {"count": one}}) for one in given}
-    assert len(keys) == len(given)
-    twice = [0.5]
-    shared, apart = {"a": twice, "b": twice}, {"a": [0.5], "b": [0.5]}
-    assert settings.key_of(shared) == settings.key_of(apart)

@@ -180,12 +180,7 @@ def test_a_byte_order_mark_before_a_spec_is_no_part_of_it(tmp_path: Path) -> Non
     assert next(table.id for table in load_paper("made-up", root).tables) == "3"
 
 
-def test_a_paper_says_where_it_can_be_read(tmp_path: Path) -> None:
-    address = "https://doi.org/10.1000/182"
-    spec = PAPER.replace("year = 2023", f'year = 2023\naddress = "{address}"')
-    assert (
-        load_paper("made-up", write(tmp_path, paper=spec, t3=TABLE, f4=FIGURE)).address == address
-    )
+def test_every_paper_says_where_it_can_be_read() -> None:
     assert all(paper.address for paper in load_papers())
 
 
@@ -228,15 +223,11 @@ def test_the_row_wins_over_the_column_over_the_table_over_the_paper(paper: Paper
     assert get(experiment, "training.local_epochs") == 3
     assert get(experiment, "training.rounds") == 100
     assert get(experiment, "method") == "fedavg"
+    rate = get(experiment, "training.learning_rate")
+    assert (rate, type(rate)) == (0.001, float)
     beside = cell(paper, "CP-CFL", "15 clients|T = 25").experiment
     assert get(beside, "clients.count") == 15
     assert get(cell(paper, "FedAvg|None", "best").experiment, "training.local_epochs") == 2
-
-
-def test_settings_are_plain_numbers(paper: Paper) -> None:
-    rate = get(cell(paper, "FedAvg|None", "best").experiment, "training.learning_rate")
-    assert rate == 0.001
-    assert type(rate) is float
 
 
 def test_reading_kind_metric_unit_and_notes_come_from_the_nearest_place(paper: Paper) -> None:
@@ -273,13 +264,9 @@ def test_rows_without_values_are_runs_to_draw(paper: Paper) -> None:
     assert [run.parts for run in table.drawn] == [("IFCA", "15"), ("IFCA", "30")]
     assert [get(run.experiment, "clients.count") for run in table.drawn] == [15, 30]
     assert {run.metric for run in table.drawn} == {"accuracy"}
-
-
-def test_a_value_that_is_not_printed_is_still_measured_but_a_dash_is_not(paper: Paper) -> None:
-    unprinted, dash = paper.table("figure-4").cells
+    unprinted, dash = table.cells
     assert get(unprinted.experiment, "method") == "fedavg"
-    assert unprinted.printed.value is None
-    assert dash.experiment == {}
+    assert (unprinted.printed.value, dash.experiment) == (None, {})
 
 
 def test_tables_stand_in_print_order_and_figures_behind(tmp_path: Path) -> None:
