@@ -11,7 +11,7 @@ from ..errors import SpecError
 from ..spec import authors, names, settings, toml_file
 from ..spec.lines import KeyPath
 from ..spec.model import AS_PUBLISHED, Cell, CellKey, Paper, Table
-from ..spec.problems import FileProblems, Problem, in_order
+from ..spec.problems import Problem, in_order
 from .plan import planned_cell, refused
 from .resolve import ENDS, MEASUREMENTS, Resolver, UnresolvedError
 
@@ -57,18 +57,17 @@ class _Checker:
     """
 
     def __init__(self, paper: Paper) -> None:
-        self.paper = paper
-        self.published = Resolver(AS_PUBLISHED)
-        self.resolvers: dict[str, Resolver] = {}
+        self.paper, self.published = paper, Resolver(AS_PUBLISHED)
+        self.resolvers: dict[str, tuple[Resolver, Paper]] = {}
         for one in paper.profiles.values():
             if one.like is None:
                 under, whole = f"profile {one.name}: ", replace(one, whole=True)
-                self.resolvers[under] = Resolver(whole)
-                self.resolvers |= {f"{under}on {on}: ": Resolver(whole, on) for on in one.on}
+                for at, on in ((under, None), *((f"{under}on {on}: ", on) for on in one.on)):
+                    self.resolvers[at] = Resolver(whole, on), paper.under(whole)
 
     def check(self) -> Iterator[Problem]:
         seen = set[tuple[Any, ...]]()  # cells share most of their settings
-        controls = self._controls()
+        controls = list(self._controls())
         for table in self.paper.tables:
             report = toml_file.read(table.file)
             for bound in _bound(table):
@@ -76,42 +75,44 @@ class _Checker:
                 own = (*what, tuple(table.profiles) if table.is_control else None)
                 if own not in seen:
                     seen.add(own)
+                    row = [one.label for one in table.row_entries].index(bound.row)
                     for said in self._said(bound, table):
-                        report.add(_row(table, bound), said)
-            self._claims(table, report)
-            for (id, i), said in controls.items():
+                        report.add(("rows", row), said)
+            for section, i, said in self._claims(table):
+                report.add((section, i, "holds"), said)
+            for id, i, said in controls:
                 if id == table.id:
                     report.add(("claims", i), said)
             yield from report.problems
         report = toml_file.read(self.paper.file)
-        if seen:
-            self._idle_overrides(report)
+        for path, said in self._idle_overrides() if seen else ():
+            report.add(path, said)
         yield from report.problems
 
-    def _controls(self) -> dict[tuple[str, int], str]:
+    def _controls(self) -> Iterator[tuple[str, int, str]]:
         """By table and position, the controls that rest on what is judged under some profile."""
-        found: dict[tuple[str, int], str] = {}
-        for under, resolver in self.resolvers.items():
-            paper, runs = self.paper.under(resolver.profile), dict[CellKey, RunConfig]()
-            if any(table.is_control for table in paper.tables):
-                for cell in (cell for table in paper.tables for cell in table.cells):
-                    with suppress(SpecError):  # told where the cell stands
-                        config = planned_cell(cell, resolver).config
-                        runs |= {} if config is None else {cell.key: config}
-                for table, i, said in refused(paper, runs):
-                    found.setdefault((table.id, i), under + said)
-        return found
+        told = set[tuple[str, int]]()
+        for under, (resolver, paper) in self.resolvers.items():
+            runs: dict[CellKey, RunConfig] = {}
+            has_controls = any(table.is_control for table in paper.tables)
+            for cell in (one for table in paper.tables for one in table.cells if has_controls):
+                with suppress(SpecError):  # told where the cell stands
+                    config = planned_cell(cell, resolver).config
+                    runs |= {} if config is None else {cell.key: config}
+            for table, i, said in refused(paper, runs) if has_controls else ():
+                if (table.id, i) not in told:
+                    told.add((table.id, i))
+                    yield table.id, i, under + said
 
     def _said(self, bound: Cell, table: Table) -> Iterator[str]:
         published = [] if table.is_control else _problems(bound, self.published)
         yield from published
-        for under, resolver in self.resolvers.items():
-            if table not in self.paper.under(resolver.profile).tables:
-                continue
-            if published or table.is_control or resolver.overrides(bound):
+        for under, (resolver, paper) in self.resolvers.items():
+            changes = published or table.is_control or resolver.overrides(bound)
+            if changes and table in paper.tables:
                 yield from (under + problem for problem in _problems(bound, resolver))
 
-    def _claims(self, table: Table, report: FileProblems) -> None:
+    def _claims(self, table: Table) -> Iterator[tuple[str, int, str]]:
         bindings: tuple[tuple[str, Sequence[Any], Callable[..., Iterable[Any]]], ...] = (
             ("claims", table.claims, bind),
             ("relations", table.relations, instances),
@@ -121,18 +122,15 @@ class _Checker:
                 try:
                     list(bound(entry, table, self.paper))
                 except SpecError as error:
-                    said = str(error).removeprefix(f"{table.file}, ")
-                    report.add((section, i, "holds"), said)
+                    yield section, i, str(error).removeprefix(f"{table.file}, ")
 
-    def _idle_overrides(self, report: FileProblems) -> None:
-        effective = {(under, i) for under, one in self.resolvers.items() for i in one.effective}
+    def _idle_overrides(self) -> Iterator[tuple[KeyPath, str]]:
+        effective = {(at, i) for at, (one, _) in self.resolvers.items() for i in one.effective}
         for profile in self.paper.profiles.values():
             for i, one in enumerate(profile.overrides if profile.like is None else ()):
                 if (f"profile {profile.name}: ", i) not in effective:
-                    report.add(
-                        ("profiles", profile.name, "overrides", i),
-                        f"'{one.path}' changes no cell; correct the path or leave the override out",
-                    )
+                    said = "changes no cell; correct the path or leave the override out"
+                    yield ("profiles", profile.name, "overrides", i), f"'{one.path}' {said}"
 
 
 def _problems(bound: Cell, resolver: Resolver) -> Sequence[str]:
@@ -155,8 +153,3 @@ def _problems(bound: Cell, resolver: Resolver) -> Sequence[str]:
 def _bound(table: Table) -> Iterator[Cell]:
     """Everything in a table that is bound to an experiment."""
     yield from (cell for cell in (*table.cells, *table.drawn) if cell.experiment)
-
-
-def _row(table: Table, cell: Cell) -> KeyPath:
-    """Where the row of a cell stands in the file."""
-    return ("rows", next(i for i, row in enumerate(table.row_entries) if row.label == cell.row))

@@ -77,18 +77,18 @@ class Summary:
     def lines(self) -> list[str]:
         plan, shared = self.plan, [n for n in self.sharing.values() if n > 1]
         stages = Counter(run.stage for run in plan.runs).most_common()
+        drawn = f"{len(plan.drawings)} runs drawn in figures without printed values"
         lines = [
             f"{plan.paper.id}, profile {plan.profile.name}"
             + (f" on {plan.on}" if plan.on else "")
             + (f", series {plan.profile.series}" if plan.profile.series else "")
             + f": {len(self.cells)} cells, {self.measured} of them measured",
+            *([drawn] if plan.drawings else []),
             f"{len(plan.runs)} unique runs ({', '.join(f'{n} {stage}' for stage, n in stages)}); "
             f"{sum(shared)} cells share {len(shared)} of them",
             f"{self.trials} trials, {self.stored} of them in {self.root}",
+            *self.controls,
         ]
-        lines += self.controls
-        if plan.drawings:
-            lines.insert(1, f"{len(plan.drawings)} runs drawn in figures without printed values")
         if plan.profile.looks:
             looks = ", ".join(map(str, plan.profile.looks))
             more = f"run {plan.paper.id} --profile {plan.profile.name} --until-decided"
