@@ -32,13 +32,10 @@ PATHS: Mapping[str, str] = {
 _SECTIONS = frozenset(path.partition(".")[0] for path in PATHS)
 _KINDS = {"method": ("federated",), "objective": ("objective", "federated")}
 """Kinds of registered classes with names of that sort, where it is not the kind itself."""
-_REGISTERED = ("method", "objective", "encoder", "partition", "protocol")
 OWN_DATA = (
     "a path ending in .npz, .csv or / (in the data folder, or where you stand), torchvision:NAME, "
     "or a module such as mypackage.my_data"
 )
-_OWN = (*_REGISTERED, "data set", "metric")
-"""What modules of other packages may be."""
 
 
 @cache
@@ -74,11 +71,10 @@ def exists(what: str, name: Any) -> bool:
 
     Of data of one's own in files, whether they can be named so.
     """
-    if not isinstance(name, str):
-        return False
-    if what == "data set" and data_names.is_file(name):
-        return True
-    return name in known(what) or _own(what, name)[0] is not None
+    if not isinstance(name, str) or (what == "data set" and data_names.is_file(name)):
+        return isinstance(name, str)
+    plain = data_names.plain(name) if what == "data set" else name
+    return plain in known(what) or _own(what, plain)[0] is not None
 
 
 def is_own_data(name: str) -> bool:
@@ -102,7 +98,7 @@ def is_of(kind: str, name: str) -> bool:
 def options(what: str, name: str) -> Iterator[str]:
     """Paths of an experiment at which a module of another package that is named has options."""
     kind, _ = _own(what, name)
-    if kind is not None and what in _REGISTERED:
+    if kind in registry.kinds():
         own = fields_of(registry.find(kind, name))
         yield from (f"{at}.{one}" for at, kinds in SECTIONS.items() if kind in kinds for one in own)
 
@@ -135,14 +131,13 @@ def _own(what: str, name: str) -> tuple[str | None, str | None]:
 
     Neither for a name of ours, and for one that is no module.
     """
-    said, name = None, data_names.plain(name) if what == "data set" else name
-    if what in _OWN and registry.is_module(name):
-        for kind in _KINDS.get(what, (what,)):
-            try:
-                registry.find(kind, name)
-                return kind, None
-            except Exception as error:  # whatever the code of a user raises when it is imported
-                said = said or registry.told(error, [name])
+    said = None
+    for kind in _KINDS.get(what, (what,)) if registry.is_module(name) else ():
+        try:
+            registry.find(kind, name)
+            return kind, None
+        except Exception as error:  # whatever the code of a user raises when it is imported
+            said = said or registry.told(error, [name])
     return None, said
 
 
@@ -159,8 +154,8 @@ def used_within(data: Mapping[str, Any] | list[Any]) -> Iterator[tuple[str, str]
 def import_named(data: list[Any]) -> None:
     """Imports the classes that files name, in whose options their settings are looked up first."""
     for what, name in used_within(data):
-        for kind in _KINDS.get(what, (what,)) if what in _REGISTERED else ():
-            if name in registered(kind):
+        for kind in _KINDS.get(what, (what,)):
+            if kind in registry.kinds() and name in registered(kind):
                 registry.find(kind, name)
 
 
