@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import count
 
 KeyPath = tuple[str | int, ...]
 """Keys and positions (from 0) that lead to a value: ('rows', 1, 'label')."""
@@ -65,25 +66,23 @@ class _Scanner:
         return match.group()
 
     def _note(self, path: KeyPath, start: int) -> None:
-        if path not in self.lines:
-            self.lines[path] = bisect_left(self.breaks, start) + 1
+        self.lines.setdefault(path, bisect_left(self.breaks, start) + 1)
 
     def _header(self) -> KeyPath:
-        start = self.at
+        start, path = self.at, KeyPath()
         is_array = self.text.startswith("[[", start)
         self.at += 1 + is_array
-        path: KeyPath = ()
         *above, last = self._keys("]")
         for key in above:
             path = (*path, key)
             path = (*path, self.counts[path]) if path in self.counts else path
         path = (*path, last)
+        self._note(path, start)
         if is_array:
-            self._note(path, start)
+            self.at += 1
             self.counts[path] = self.counts.get(path, -1) + 1
             path = (*path, self.counts[path])
-        self.at += is_array
-        self._note(path, start)
+            self._note(path, start)
         return path
 
     def _keys(self, end: str) -> list[str]:
@@ -110,12 +109,12 @@ class _Scanner:
             self._token(_VALUE)
             return
         self.at += 1
-        position = 0
-        while self._next() not in "]}":
+        for position in count():
+            if self._next() in "]}":
+                break
             if opening == "[":
                 self._note((*path, position), self.at)
                 self._value((*path, position))
-                position += 1
             else:
                 self._pair(path)
             self.at += self._next() == ","

@@ -108,9 +108,9 @@ def _files(id: str, root: Folders) -> tuple[_File[Paper], list[_File[Table]]]:
         places = ", ".join(map(str, as_folders(root)))
         raise SpecError(f"no paper '{id}' in {places}{suggestion(id, known)}")
     files = sorted(file for file in known[id].glob("*.toml") if file.name != PAPER_FILE)
-    for file in sorted(known[id].rglob("*")):
+    for file in sorted({*known[id].rglob("[!.]*")}.difference(files)):
         is_spec = ".toml" in file.name.lower() and not file.name.endswith("~")
-        if is_spec and file.name[0] != "." and file.name != PAPER_FILE and file not in files:
+        if is_spec and file.name != PAPER_FILE:
             raise SpecError(f"{shown(file)} is not read: tables are NAME.toml beside {PAPER_FILE}")
     return _read(known[id] / PAPER_FILE, Paper), [_read(file, Table) for file in files]
 

@@ -25,14 +25,12 @@ def check_paper(data: Toml, folder: str, report: FileProblems) -> None:
     rules = _Rules(vocabulary(data), _table(data.get("profiles")), report)
     rules.experiment(_table(data.get("experiment")), ("experiment",))
     rules.choices(data)
-    for name, profile in rules.known.items():
-        here = ("profiles", name)
-        rules.overrides(_table(profile), here)
+    for name, profile in ((name, _table(raw)) for name, raw in rules.known.items()):
+        here, sets, own = ("profiles", name), _table(profile.get("on")), profile.get("data")
+        rules.overrides(profile, here)
         rules.like(name, here)
-        sets = _table(_table(profile).get("on"))
         for data_set in sets:
             rules.name("data set", data_set, (*here, "on", data_set))
-        own = _table(profile).get("data")
         if isinstance(own, str) and own not in sets:
             said = f"'{own}' has no changes under `on`{suggestion(own, sorted(sets))}"
             report.add((*here, "data"), said)
@@ -80,8 +78,7 @@ def check_table(data: Toml, paper: Toml, admitted: frozenset[str], report: FileP
 def check_across(files: Sequence[tuple[FileProblems, Paper | Table]]) -> None:
     """What the files of a paper share or borrow: ids of tables, names of readings, spreads."""
     lending = {one.id for _, one in files if isinstance(one, Table) and one.sd.runs is not None}
-    tables: dict[str, str] = {}
-    readings: dict[str, str] = {}
+    tables, readings = dict[str, str](), dict[str, str]()
     for report, one in files:
         for at, name in _reading_names(one.unstated):
             if name in readings:
@@ -170,8 +167,7 @@ class _Rules:
         return said
 
     def name(self, what: str, name: Any, at: KeyPath) -> None:
-        said = names.problem(what, name, self.vocabulary) if isinstance(name, str) else None
-        if said is not None:
+        if isinstance(name, str) and (said := names.problem(what, name, self.vocabulary)):
             self.report.add(at, said)
 
     def metric(self, data: Toml, at: KeyPath) -> None:
@@ -179,15 +175,16 @@ class _Rules:
             self.name("metric", data["metric"], (*at, "metric"))
 
     def profiles(self, data: Toml, at: KeyPath) -> None:
-        for name, profile in _table(data.get("profiles")).items():
+        for name, raw in _table(data.get("profiles")).items():
             here: KeyPath = (*at, "profiles", name)
+            own, known = _table(raw), _table(self.known.get(name))
             if name not in self.known:
                 self.report.add(here, f"unknown profile{suggestion(name, sorted(self.known))}")
-            elif "overrides" in _table(profile) and "like" in _table(self.known[name]):
-                said = f"it runs what '{self.known[name]['like']}' runs; put overrides there"
+            elif "overrides" in own and "like" in known:
+                said = f"it runs what '{known['like']}' runs; put overrides there"
                 self.report.add((*here, "overrides"), said)
-            self.overrides(_table(profile), here)
-            self._more_trials(_table(profile).get("trials"), _table(self.known.get(name)), here)
+            self.overrides(own, here)
+            self._more_trials(own.get("trials"), known, here)
 
     def _more_trials(self, trials: Any, profile: Toml, at: KeyPath) -> None:
         """A table has more trials than its profile's others, and one look at them."""
@@ -226,10 +223,9 @@ class _Rules:
             path = override.get("path")
             values = [override["value"]] if "value" in override else []
             values += _table(override.get("replace")).values()
-            if not isinstance(path, str) or path == "at" or not self.path(path, (*here, "path")):
-                continue
-            for value in values:
-                if problem := self._setting_problem(path, value):
+            if isinstance(path, str) and path != "at" and self.path(path, (*here, "path")):
+                problems = (self._setting_problem(path, value) for value in values)
+                for problem in filter(None, problems):
                     self.report.add(here, f"{path}: {problem}")
 
     def path(self, path: str, at: KeyPath) -> bool:
@@ -270,7 +266,7 @@ def _check_unique(found: list[tuple[KeyPath, Any]], key: str, report: FileProble
 
 def _check_readings(claims: Placed, report: FileProblems) -> None:
     """A reading names a claim of its table that is not itself the reading of another."""
-    ids = [claim.get("id") for _, claim in claims if "reading_of" not in claim]
+    ids = (claim.get("id") for _, claim in claims if "reading_of" not in claim)
     firsts = [id for id in ids if isinstance(id, str)]
     for path, claim in claims:
         name = claim.get("reading_of")
