@@ -169,27 +169,21 @@ def _with_count(verdict: Verdict, cell: Cell, counted: float | None) -> Verdict:
 def _judge_number(cell: Cell, found: Analytic) -> Verdict:
     assert cell.printed.value is not None
     assert found.value is not None
-    low, high = cell.printed.bounds
-    working = (*found.working, f"printed {cell.printed.text} stands for {low:f} to {high:f}")
-    difference = float(found.value - cell.printed.value)
-    shown = _shown(found.value)
-    if low <= found.value <= high:
-        reason = f"recomputed as {shown}, which prints as {cell.printed.text}"
-        return Verdict("EXACT", reason, difference, working=working)
-    rounded, count = _rounded(found.value, cell.printed.value), f"{len(found.readings)} readings"
-    reading = next((one for one in found.readings if one.fits), None)
-    if reading is not None:
-        reason = (
-            f"under the reading '{reading.name}' (of {count}) recomputed as "
-            f"{_shown(reading.value)}, which prints as {cell.printed.text}; as first stated it is "
-            f"{shown}, which prints as {rounded}"
-        )
-        off = float(reading.value - cell.printed.value)
-        return Verdict("EXACT", reason, off, working=working)
-    reason = f"recomputed as {shown}, which prints as {rounded}, not {cell.printed.text}"
-    if len(found.readings) > 1:
-        reason += f"; none of {count} fits"
-    return _mismatch(reason, found, working, difference)
+    text, (low, high) = cell.printed.text, cell.printed.bounds
+    working = (*found.working, f"printed {text} stands for {low:f} to {high:f}")
+    stated = Reading("", found.value, low <= found.value <= high)
+    best = next((one for one in (stated, *found.readings) if one.fits), stated)
+    difference = float(best.value - cell.printed.value)
+    prints = f"{_shown(stated.value)}, which prints as {_rounded(stated.value, cell.printed.value)}"
+    count = f"{len(found.readings)} readings"
+    if not best.fits:
+        none = f"; none of {count} fits" if len(found.readings) > 1 else ""
+        return _mismatch(f"recomputed as {prints}, not {text}{none}", found, working, difference)
+    reason = f"recomputed as {_shown(best.value)}, which prints as {text}"
+    if not stated.fits:
+        under = f"under the reading '{best.name}' (of {count})"
+        reason = f"{under} {reason}; as first stated it is {prints}"
+    return Verdict("EXACT", reason, difference, working=working)
 
 
 def from_candidates(

@@ -106,12 +106,11 @@ def _asked(path: str, bound: Cell) -> str:
     """The path that a federated run takes: where it pre-trains, some stand under `pretraining`."""
     section, _, option = path.partition(".")
     inner = f"pretraining.{option}"
-    central = settings.fields_of(settings.section_classes()["pretraining"])
+    if section != "training" or settings.get(bound.experiment, inner) is None:
+        return path
     pretrains = names.exists("method", settings.get(bound.experiment, "pretraining.method"))
-    given = settings.get(bound.experiment, inner) is not None
-    return (
-        inner if section == "training" and pretrains and given and option not in central else path
-    )
+    central = settings.fields_of(settings.section_classes()["pretraining"])
+    return inner if pretrains and option not in central else path
 
 
 def _settings(run: RunConfig) -> Iterator[tuple[str, Json, type | None]]:

@@ -19,42 +19,6 @@ def paper_ids(root: Folders = None) -> tuple[str, ...]:
     return tuple(paper_folders(root))
 
 
-def load_papers(root: Folders = None, *, ids: Sequence[str] = ()) -> tuple[Paper, ...]:
-    """The papers called `ids`, or all; `root` as for `load_paper`.
-
-    Raises `InvalidSpecError`, a `SpecError` with one line for everything that is wrong in any file.
-    """
-    return _all(load_paper, root, ids)
-
-
-def outlines(root: Folders = None, *, ids: Sequence[str] = ()) -> tuple[Paper, ...]:
-    """The same papers as their files are written: no table has cells.
-
-    Raises `InvalidSpecError` as `load_papers`, but for the shape of the files alone.
-    """
-    return _all(_outline, root, ids)
-
-
-def _all(
-    read: Callable[[str, Folders], Paper], root: Folders, ids: Sequence[str]
-) -> tuple[Paper, ...]:
-    found, problems = list[Paper](), list[Problem]()
-    for id in ids or paper_ids(root):
-        try:
-            found.append(read(id, root))
-        except InvalidSpecError as wrong:
-            problems += wrong.problems
-    if problems:
-        raise InvalidSpecError(problems)
-    return tuple(found)
-
-
-def _outline(id: str, root: Folders) -> Paper:
-    paper, tables = _files(id, root)
-    rules.check_id(paper.data, id, paper.report)
-    return _sound(paper, tables)
-
-
 def load_paper(id: str, root: Folders = None) -> Paper:
     """The paper whose specs are in the folder `id`, its tables in print order.
 
@@ -75,6 +39,37 @@ def load_paper(id: str, root: Folders = None) -> Paper:
     if len(models) == len(both):
         rules.check_across(models)
     return expand(_sound(paper, files))
+
+
+def outline(id: str, root: Folders = None) -> Paper:
+    """The paper as its files are written, without cells.
+
+    Raises as `load_paper`, but for the shape of the files and the paper's name alone.
+    """
+    paper, tables = _files(id, root)
+    rules.check_id(paper.data, id, paper.report)
+    return _sound(paper, tables)
+
+
+def load_papers(
+    root: Folders = None,
+    *,
+    ids: Sequence[str] = (),
+    read: Callable[[str, Folders], Paper] = load_paper,
+) -> tuple[Paper, ...]:
+    """The papers called `ids`, or all; `root` as for `load_paper`, which `read` is, or `outline`.
+
+    Raises `InvalidSpecError`, a `SpecError` with one line for everything that is wrong in any file.
+    """
+    found, problems = list[Paper](), list[Problem]()
+    for id in ids or paper_ids(root):
+        try:
+            found.append(read(id, root))
+        except InvalidSpecError as wrong:
+            problems += wrong.problems
+    if problems:
+        raise InvalidSpecError(problems)
+    return tuple(found)
 
 
 class _File(NamedTuple, Generic[Model]):

@@ -3,7 +3,7 @@
 import argparse
 
 from fedrepro.benchmark.spec.export import export
-from fedrepro.benchmark.spec.load import outlines
+from fedrepro.benchmark.spec.load import load_papers, outline
 from fedrepro.commands import _options as options
 from fedrepro.commands._terminal import folded, print_json
 
@@ -18,7 +18,7 @@ def execute(given: argparse.Namespace) -> int:
     if given.json:
         print_json(export(options.papers(given)))
         return 0
-    for paper in outlines(options.specs(given), ids=given.papers):
+    for paper in load_papers(options.specs(given), ids=given.papers, read=outline):
         print(folded(f"{paper.id}: {paper.title}"))
         print(f"  profiles: {', '.join(paper.profiles)}")
         width = max((len(table.id) for table in paper.tables), default=0)
