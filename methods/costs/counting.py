@@ -5,6 +5,7 @@ method makes a few rounds with two to six noise images a client at the full widt
 and its messages, torch's operators (flops, forward and backward) and what autograd keeps
 (`methods.costs.op_trace`) are read off. Each count must be a polynomial of degree two in the images
 of a step, since a contrastive loss compares all with all; it is checked on a further size.
+Weights, and all that is computed from them, have shapes alone, so that no network fills memory.
 Views are the images unchanged: drawing them costs no network's flops. Of clients that receive
 equally many bytes one takes part alone.
 Evidence: `tests/methods/test_costs.py`.
@@ -22,7 +23,7 @@ from ..data.federation import Federation, ImageSet, to_float
 from ..data.views.augment import Augmentation
 from ..federated.base import FederatedMethod, Message, Round, Server, Task
 from ..training.steps import Grouping
-from .op_trace import traced
+from .op_trace import Shapes, traced
 
 _SIZES = (2, 3, 4, 6)
 """Images of a client. Three give a polynomial of degree two, the fourth checks it."""
@@ -59,7 +60,8 @@ def count_costs(method: FederatedMethod, task: Task, images: int) -> ClientCosts
 
     Raises `ValueError` where a count is no polynomial of the images, and for streaming methods.
     """
-    start = method.start(_tiny(task, 1), 0)
+    with Shapes(drawn=True):
+        start = method.start(_tiny(task, 1), 0)
     received = _received(method, task, start)
     costs = {
         kind: astuple(_client_costs(method, task, start, received.index(kind), images))
@@ -84,8 +86,11 @@ class _Counted:
 def _received(method: FederatedMethod, task: Task, start: Server) -> list[int]:
     """Bytes that each client receives in the first round."""
     tiny, clients = _tiny(task, 1), range(task.federation.n_clients)
-    each = [method.broadcast(Round(tiny, 0, torch.tensor([client])), start) for client in clients]
-    return [_sent(message) for message in each]
+    with Shapes():
+        each = [
+            method.broadcast(Round(tiny, 0, torch.tensor([client])), start) for client in clients
+        ]
+        return [_sent(message) for message in each]
 
 
 def _client_costs(
@@ -143,25 +148,23 @@ def _rounds(
     tiny = _tiny(task, images)
     # SGD's steps can be recorded; what another optimiser keeps is not counted anyway.
     short = replace(method, rounds=_ROUNDS, local_epochs=epochs, batch_size=images, optimizer="sgd")
-    memory, alone, found = short.new_memory(tiny), torch.tensor([client]), list[_Counted]()
+    alone, found = torch.tensor([client]), list[_Counted]()
+    with Shapes(drawn=True):
+        memory = short.new_memory(tiny)
     for t in range(short.exchanges):
         now = Round(tiny, t, alone)
-        download = short.broadcast(now, server)
+        with Shapes():
+            download = short.broadcast(now, server)
         with traced() as trace:
             upload = short.local_update(now, download, memory)
-        found.append(
-            _Counted(
-                _sent(download) + _sent(upload),
-                trace.flops.get_total_flops(),
-                trace.weights,
-                trace.gradients,
-                trace.most,
-                sum(v.numel() * v.element_size() for v in memory.tensors())
-                // tiny.federation.n_clients,
-            )
-        )
-        if t + 1 < short.exchanges:
-            server = short.aggregate(now, server, upload)
+        with Shapes():
+            sent = _sent(download) + _sent(upload)
+            if t + 1 < short.exchanges:
+                server = short.aggregate(now, server, upload)
+        kept = sum(v.numel() * v.element_size() for v in memory.tensors())
+        of_one = kept // tiny.federation.n_clients
+        counted = sent, trace.flops, trace.weights, trace.gradients, trace.most
+        found.append(_Counted(*counted, of_one))
     return found
 
 

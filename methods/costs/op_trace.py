@@ -1,12 +1,13 @@
 """What a piece of training computes and holds, recorded while hardly anything is computed.
 
-Convolutions and matrix products put out zeros of the right shape; everything else happens.
+Weights are on the device `meta`, and so is all that is computed from them: it has a shape and no
+values. Indices, labels and images are real.
 Evidence: `tests/methods/test_costs.py`.
 """
 
 import weakref
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.optim import optimizer as optimizers
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils.flop_counter import FlopCounterMode
+from torch.utils.flop_counter import flop_registry
 
 from ..nn.layers import COUNTED
 from ..state import n_bytes
@@ -28,14 +29,13 @@ class _Handle:
 
 
 class OpTrace:
-    """flops: torch's counter. most: the most bytes that autograd held at one time.
+    """flops: by torch's formulas. most: the most bytes that autograd held at one time.
 
     weights, gradients: the most bytes that an optimiser's step had.
     """
 
     def __init__(self) -> None:
-        self.flops = FlopCounterMode(display=False)
-        self.weights = self.gradients = self.now = self.most = 0
+        self.flops = self.weights = self.gradients = self.now = self.most = 0
         self._users: Counter[int] = Counter()
 
     def keep(self, value: Tensor) -> _Handle:
@@ -73,31 +73,84 @@ def traced() -> Iterator[OpTrace]:
     hooks = torch.autograd.graph.saved_tensors_hooks(trace.keep, lambda handle: handle.value)
     ordinary = COUNTED.set(True)
     try:
-        with _Zeros(), trace.flops, hooks:  # type: ignore[no-untyped-call]
+        with Shapes() as shapes, hooks:
             yield trace
     finally:
+        trace.flops = shapes.flops
         COUNTED.reset(ordinary)
         hook.remove()
 
 
-class _Zeros(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Zeros of the right shape and layout in the place of convolutions and matrix products."""
+class Shapes(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Whatever is computed from a tensor on `meta` is on `meta`; the rest is computed.
+
+    drawn: whether new tensors of floating-point numbers, such as weights, are on `meta`, too.
+    Of what is on `meta` a decision reads ones.
+    """
+
+    def __init__(self, drawn: bool = False) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.drawn, self.flops = drawn, 0
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        if func not in _HEAVY:
-            return func(*args, **(kwargs or {}))
-        shapes = func(*map(_shape_of, args), **(kwargs or {}))
-        # In another layout than the operator's the next layer would copy, and autograd keep both.
-        layout = torch.channels_last if any(map(_channels_last, args)) else torch.contiguous_format
-        if isinstance(shapes, Tensor):
-            return _zeros_like(shapes, layout)
-        return tuple(None if one is None else _zeros_like(one, layout) for one in shapes)
+        kwargs = kwargs or {}
+        if self.drawn and func in _NEW:
+            if (kwargs.get("dtype") or torch.get_default_dtype()).is_floating_point:
+                kwargs = {**kwargs, "device": _META}
+            return func(*args, **kwargs)
+        if not any(value.is_meta for value in _tensors((*args, *kwargs.values()))):
+            found = func(*args, **kwargs)
+        elif func is _aten._local_scalar_dense.default:
+            return torch.ones((), dtype=args[0].dtype).item()
+        elif func is _aten._to_copy.default:
+            is_read = kwargs.get("device") == _CPU and args[0].numel() <= _READ
+            if is_read and not self.drawn:
+                return torch.ones(args[0].shape, dtype=kwargs.get("dtype") or args[0].dtype)
+            return func(*args, **{**kwargs, "device": _META})
+        else:
+            if func in _INDEXED:
+                args = (args[0], [at for one in args[1] for at in _places(one)], *args[2:])
+            kwargs = {name: _shape_of(value) for name, value in kwargs.items()}
+            args = _shape_of(args)
+            found = func(*args, **kwargs)
+            found = _laid_out(found, args) if func in _HEAVY else found
+        if (flops := flop_registry.get(func._overloadpacket)) is not None:
+            self.flops += flops(*args, **kwargs, out_val=found)
+        return found
+
+
+def _tensors(values: Sequence[Any]) -> Iterator[Tensor]:
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from _tensors(value)
 
 
 def _shape_of(value: Any) -> Any:
-    return value.to("meta") if isinstance(value, Tensor) else value
+    if isinstance(value, Tensor):
+        return value if value.is_meta else value.to(_META)
+    return type(value)(map(_shape_of, value)) if isinstance(value, (list, tuple)) else value
+
+
+def _places(index: Any) -> tuple[Any, ...]:
+    """How many places a mask chooses hangs on its values."""
+    is_mask = isinstance(index, Tensor) and index.dtype == torch.bool and not index.is_meta
+    return index.nonzero(as_tuple=True) if is_mask else (index,)
+
+
+def _laid_out(found: Any, args: tuple[Any, ...]) -> Any:
+    """In another layout than the operator's the next layer would copy, and autograd keep both."""
+    if isinstance(found, tuple):
+        return tuple(_laid_out(one, args) for one in found)
+    if found is None or found.dim() != _IMAGES:
+        return found
+    is_last = any(map(_channels_last, args))
+    return found.contiguous(
+        memory_format=torch.channels_last if is_last else torch.contiguous_format
+    )
 
 
 def _channels_last(value: Any) -> bool:
@@ -116,13 +169,12 @@ def _channels_last(value: Any) -> bool:
     return True
 
 
-def _zeros_like(shape: Tensor, layout: torch.memory_format) -> Tensor:
-    found = torch.zeros(shape.shape, dtype=shape.dtype)
-    return found.contiguous(memory_format=layout) if shape.dim() == _IMAGES else found
-
-
 _IMAGES = 4
+_READ = 65_536
+_CPU, _META = torch.device("cpu"), torch.device("meta")
 _aten = torch.ops.aten
+_NEW = {_aten.empty.memory_format, _aten.zeros.default, _aten.ones.default, _aten.full.default}
+_INDEXED = {_aten.index.Tensor, _aten.index_put.default, _aten.index_put_.default}
 _HEAVY = {
     _aten.convolution.default,
     _aten.convolution_backward.default,

@@ -224,12 +224,12 @@ def test_a_shortcut_of_this_processor_is_no_cost(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.filterwarnings("ignore:TF32 acceleration")
 @pytest.mark.parametrize("method", METHODS[::3], ids=NAMES[::3])
-def test_zeros_in_the_place_of_operators_lie_in_memory_as_their_results_do(
+def test_shapes_of_results_lie_in_memory_as_real_results_do(
     monkeypatch: pytest.MonkeyPatch, method: FederatedMethod
 ) -> None:
     """Or the next layer copies them, and autograd keeps the copies too."""
     found = count_costs(method, bound(method), IMAGES)
-    monkeypatch.setattr(op_trace, "_HEAVY", set())
+    monkeypatch.setattr(op_trace, "_NEW", set())
     # Ordinary convolutions of few channels are what oneDNN cannot do (`methods.nn.convolution`).
     with torch.backends.mkldnn.flags(enabled=False):
         real = count_costs(method, bound(method), IMAGES)
