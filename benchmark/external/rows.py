@@ -121,7 +121,8 @@ def csv_lines(text: str, name: str) -> tuple[list[str], Iterator[tuple[str, dict
     if "" in header:
         raise refused(f"{name}:{first}", f"column {header.index('') + 1} has no name")
     if twice := repeated(one.lower() for one in header):
-        raise refused(f"{name}:{first}", f"column '{shown(twice)}' is there twice")
+        column = next(one for one in header if one.lower() == twice)
+        raise refused(f"{name}:{first}", f"column '{shown(column)}' is there twice")
     lines = ((number, dict(zip(header, line, strict=True))) for number, line in rows[1:])
     return header, ((f"{name}:{number}", line) for number, line in lines)
 

@@ -38,8 +38,10 @@ def searched(given: Sequence[Path] = ()) -> tuple[Path, ...]:
     named = [("--specs", one) for one in given] or [(VARIABLE, one) for one in _of_environment()]
     own = [_with_papers(folder, option) for option, folder in named]
     folders = [*(own or ([HERE] if any(_papers_in(HERE)) else [])), tables_root()]
-    by_place = {folder.resolve(): folder for folder in reversed(folders)}
-    return tuple(reversed(by_place.values()))
+    by_place: dict[Path, Path] = {}
+    for folder in folders:
+        by_place.setdefault(folder.resolve(), folder)
+    return tuple(by_place.values())
 
 
 def first_own_folder() -> Path:

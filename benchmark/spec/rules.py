@@ -117,7 +117,7 @@ class _Rules:
 
     def binding(self, binding: Toml, at: KeyPath, fields: frozenset[str]) -> None:
         sections = SECTIONS.union(word.split(".")[0] for word in self.vocabulary)
-        for key in binding.keys() - fields - sections:
+        for key in (one for one in binding if one not in fields | sections):
             self.report.add((*at, key), f"unknown key{suggestion(key, fields | sections)}")
         known = {key: value for key, value in binding.items() if key in sections - fields}
         self.experiment(known, at)

@@ -37,6 +37,7 @@ def test_the_variable_replaces_the_default_and_the_option_replaces_both(
     monkeypatch.setenv("FEDREPRO_TABLES", f"{folders[1]}:{folders[2]}")
     assert searched() == (folders[1], folders[2], tables_root())
     assert searched([folders[3]]) == (folders[3], tables_root())
+    assert searched([tables_root(), folders[3]]) == (tables_root(), folders[3])
 
 
 @pytest.mark.parametrize(
