@@ -10,6 +10,7 @@ from fedrepro.benchmark.spec import authors
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import Cell
 from fedrepro.benchmark.spec.settings import get
+from tests.benchmark.small_papers import write_made_up
 
 PAPER = """\
 id = "made-up"
@@ -70,10 +71,7 @@ def planned(tmp_path: Path) -> Callable[..., Plan]:
     """The plan of a paper of one row, with further keys of that row."""
 
     def plan(row: str, profile: str = "paper", **changes: Any) -> Plan:
-        folder = tmp_path / "made-up"
-        folder.mkdir(exist_ok=True)
-        (folder / "paper.toml").write_text(PAPER)
-        (folder / "1.toml").write_text(TABLE + row)
+        write_made_up(tmp_path, PAPER, TABLE + row)
         return make_plan(load_paper("made-up", tmp_path), profile, **changes)
 
     return plan

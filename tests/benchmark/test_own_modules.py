@@ -111,20 +111,17 @@ def test_a_broken_package_ends_no_command_and_is_named(
 
     monkeypatch.syspath_prepend(str(package.parent))
     monkeypatch.setattr(registry, "entry_points", found)
-    registry._installed.cache_clear()
-    settings.registered.cache_clear()
-    settings.is_known.cache_clear()
-    authors.files.cache_clear()
+    caches = (registry._installed, settings.registered, settings.is_known, authors.files)
+    for one in caches:
+        one.cache_clear()
     try:
         assert main(["check", "fcl"]) == 0
         said = capsys.readouterr().err
         assert main(["methods", "kept"]) == 0
         shown = capsys.readouterr()
     finally:
-        registry._installed.cache_clear()
-        settings.registered.cache_clear()
-        settings.is_known.cache_clear()
-        authors.files.cache_clear()
+        for one in caches:
+            one.cache_clear()
     assert "ownpackage/kept.py" in shown.out
     assert shown.err == said
     assert [line.split("'")[1] for line in said.splitlines()] == [
