@@ -2,7 +2,7 @@
 
 import json
 from codecs import BOM_UTF8
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -51,13 +51,10 @@ class RecordedCell:
 class Recorded:
     """A judged report as a baseline keeps it, and as reports are compared.
 
-    Older baselines lack `series`, `versions` and `stated`.
-
     cells: by place, `3: CP-CFL|SimCLR @ T = 25`. claims, stated: their words and expressions by
     place, `3: id`, controls included. tables: their words by id. retention: of the metric that
-    decides a table, by id. sources: by file of the code, its SHA-256; several where several
-    versions made the runs. failed: trials that failed, a sentence each, which were recorded on
-    purpose.
+    decides a table, by id. sources: by file of the code its SHA-256, one for each version that made
+    runs. failed: trials that failed, a sentence each. Older baselines lack what has a default.
     """
 
     paper: str
@@ -118,9 +115,9 @@ def save(path: Path, baseline: Recorded) -> None:
     """
     if not baseline.trained:
         raise FedreproError("no cell of this report was trained, so there is nothing to record")
-    plain = asdict(baseline) | {"schema": SCHEMA}
+    text = json.dumps(asdict(baseline) | {"schema": SCHEMA}, indent=1, sort_keys=True)
     try:
-        write_whole(path, (json.dumps(plain, indent=1, sort_keys=True) + "\n").encode())
+        write_whole(path, f"{text}\n".encode())
     except OSError as error:
         raise FedreproError(f"cannot write the baseline {path}: {error.strerror}") from None
 
@@ -131,7 +128,7 @@ def load(path: Path) -> Recorded:
     Raises `FedreproError` if there is none, it is damaged, or a version with another schema wrote
     it.
     """
-    found = _read(TypeAdapter(Recorded), path, "baseline")
+    found = _read(path, "baseline", TypeAdapter(Recorded).validate_json)
     if found.schema != SCHEMA:
         raise FedreproError(
             f"the baseline {path} has schema {found.schema}, this version reads {SCHEMA}: record "
@@ -145,39 +142,36 @@ def read_reports(path: Path) -> list[Recorded]:
 
     Raises `FedreproError` if it cannot be read or is no report.
     """
-    found = _read(TypeAdapter(list[dict[str, Any]] | dict[str, Any]), path, "fedrepro report")
-    reports = found if isinstance(found, list) else [found]
-    for one in reports:
-        if one.get("schema", REPORTS) != REPORTS:
-            raise FedreproError(
-                f"{path} has schema {one['schema']} of reports, this version reads {REPORTS}: "
-                "make it again with `fedrepro report`"
-            )
-    try:
+
+    def parse(content: bytes) -> list[Recorded]:
+        found = TypeAdapter(list[dict[str, Any]] | dict[str, Any]).validate_json(content)
+        reports = found if isinstance(found, list) else [found]
+        for one in reports:
+            if one.get("schema", REPORTS) != REPORTS:
+                raise FedreproError(
+                    f"{path} has schema {one['schema']} of reports, this version reads {REPORTS}: "
+                    "make it again with `fedrepro report`"
+                )
         return [_recorded(one) for one in reports]
-    except ValidationError as error:
-        raise _problem(error, path, "fedrepro report") from None
-    except (KeyError, TypeError) as error:
-        raise FedreproError(f"{path} is no fedrepro report: {error!r}") from None
+
+    return _read(path, "fedrepro report", parse)
 
 
-def _read(kind: TypeAdapter[Read], path: Path, what: str) -> Read:
-    """The content of a JSON file, of the type `kind`; raises `FedreproError` for any other."""
+def _read(path: Path, what: str, parse: Callable[[bytes], Read]) -> Read:
+    """The content of a file as `parse` makes it; raises `FedreproError` for any other file."""
     try:
-        return kind.validate_json(path.read_bytes().removeprefix(BOM_UTF8))
+        return parse(path.read_bytes().removeprefix(BOM_UTF8))
     except FileNotFoundError:
         raise FedreproError(f"there is no {what} {path}") from None
     except OSError as error:
         raise FedreproError(f"cannot read the {what} {path}: {error.strerror}") from None
+    except (KeyError, TypeError) as error:
+        problem = repr(error)
     except ValidationError as error:
-        raise _problem(error, path, what) from None
-
-
-def _problem(error: ValidationError, path: Path, what: str) -> FedreproError:
-    first: Any = error.errors(include_url=False, include_input=False)[0]
-    place = ".".join(map(str, first["loc"]))
-    problem = " ".join(f"{place}: {first['msg']}".removeprefix(": ").split())
-    return FedreproError(f"{path} is no {what}: {problem}")
+        first: Any = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        problem = " ".join(f"{place}: {first['msg']}".removeprefix(": ").split())
+    raise FedreproError(f"{path} is no {what}: {problem}")
 
 
 def _recorded(report: Mapping[str, Any]) -> Recorded:
@@ -187,13 +181,9 @@ def _recorded(report: Mapping[str, Any]) -> Recorded:
     for file, content in (one for run in report["runs"] for one in run["source"].items()):
         sources.setdefault(file, {})[content] = None
     plain = {
-        "paper": report["paper"],
-        "profile": report["profile"],
-        "on": report.get("on"),
-        "series": report.get("series"),
-        "created": made["created"],
-        "commit": made["commit"],
-        "device": made["device"],
+        **{name: report[name] for name in ("paper", "profile")},
+        **{name: report.get(name) for name in ("on", "series")},
+        **{name: made[name] for name in ("created", "commit", "device", "versions")},
         "cells": {
             place_of(table["id"], cell["row"], cell["column"]): {
                 "trials": cell["trials"],
@@ -213,7 +203,6 @@ def _recorded(report: Mapping[str, Any]) -> Recorded:
             if table["answers"]
         },
         "sources": {file: list(contents) for file, contents in sources.items()},
-        "versions": made["versions"],
         "stated": {place: claim["holds"] for place, claim in claims},
         "failed": [
             f"{run['description']}, {error}" for run in report["runs"] for error in run["errors"]

@@ -28,8 +28,8 @@ from ..results import CellResult, Report
 from ..stats.t_tests import LEVEL, t_quantile
 from .baseline import Recorded, RecordedCell, place_of, recorded
 
-Sources = Mapping[str, Mapping[str, str]]
 ABSENT = "absent"
+NOTHING_SHARED = "both sides need tables of one paper and profile; they share none"
 _FEWEST = 3
 _EXACT = 1e-9
 _RANKS = {
@@ -43,10 +43,10 @@ _WORDS = ("verdict", "claim", "table")
 class Movement:
     """One thing that is not the same on both sides.
 
-    where: the cell, `3: CP-CFL|SimCLR @ T = 25`, the claim, `3: id`, the table, `3`, or the method,
-    `methods: fedavg, accuracy`. before, after: word, or number as text; 'absent' where the side
-    lacks it. difference: of the means, in the cell's unit. regression: beyond tolerance, a worse
-    word, or less than the earlier side has. files: edited in between, of the code behind the cell.
+    where: cell `3: CP-CFL|SimCLR @ T = 25`, claim `3: id`, table `3`, or method `methods: fedavg,
+    accuracy`. before, after: word, or number as text; 'absent' where the side lacks it. difference:
+    of the means, in the cell's unit. regression: beyond tolerance, a worse word, or less than the
+    earlier side has. files: edited in between, of the code behind the cell.
     """
 
     what: Literal[
@@ -99,7 +99,7 @@ def compare(
     before: Recorded,
     after: Recorded,
     *,
-    source: Sources | None = None,
+    source: Mapping[str, Mapping[str, str]] | None = None,
     groups: Mapping[str, str] | None = None,
 ) -> list[Movement]:
     """What moved; an empty list says that nothing did.
@@ -114,7 +114,7 @@ def compare(
         FedreproError: if the sides have no table in common: that would compare nothing.
     """
     if not before.table_ids & after.table_ids:
-        raise FedreproError("both sides need tables of one paper and profile; they share none")
+        raise FedreproError(NOTHING_SHARED)
     found: list[Movement] = []
     for place in dict.fromkeys((*before.cells, *after.cells)):
         old, new = before.cells.get(place), after.cells.get(place)
@@ -161,7 +161,7 @@ def check(baseline: Recorded, report: Report, *, exact: bool = False) -> Baselin
         moved = [replace(one, regression=False) if one in turned else one for one in moved]
     elif not exact:
         inexact = ""
-    if exact and not inexact:
+    elif not inexact:
         moved = [
             replace(one, regression=True, tolerance=0.0) if one.what == "value" else one
             for one in moved
@@ -187,15 +187,9 @@ def _is_rounding(moved: Sequence[Movement]) -> bool:
     A status at its threshold may turn by that.
     """
     values = [one for one in moved if one.what == "value"]
-    rest = (one for one in moved if one.what not in ("value", *_WORDS))
-    return (
-        bool(values)
-        and not any(one.regression for one in rest)
-        and all(
-            one.difference is not None and abs(one.difference) <= (one.tolerance or 0) / 10
-            for one in values
-        )
-    )
+    rest = any(one.regression for one in moved if one.what not in ("value", *_WORDS))
+    small = [abs(one.difference or 0) <= (one.tolerance or 0) / 10 for one in values]
+    return bool(values) and not rest and all(small)
 
 
 def groups_of(report: Report) -> dict[str, str]:
@@ -222,12 +216,10 @@ def blind_cells(baseline: Recorded, report: Report) -> tuple[str, ...]:
     compared, trained = baseline.compared, baseline.trained
     found, known_cells = [], 0
     for place, cell in _cells(report):
-        known = metric(cell.metric)
-        if place not in trained or known is None:
+        if place not in trained or (known := metric(cell.metric)) is None:
             continue
         known_cells += 1
-        old = trained[place].found
-        low, high = known.bounds(cell.unit)
+        old, (low, high) = trained[place].found, known.bounds(cell.unit)
         mean, allowed = float(np.mean(old)), mean_tolerance(old, len(old), compared)
         worst = mean + allowed >= high if known.lower_is_better else mean - allowed <= low
         if worst and allowed > 0:
@@ -328,7 +320,7 @@ def _of_methods(before: Recorded, after: Recorded, groups: Mapping[str, str]) ->
             cells.setdefault(groups[place], {}).setdefault(old.trials, place)
     for name, distinct in cells.items():
         old_means, new_means = (
-            means_by_trial([side.cells[place].by_seed for place in distinct.values()])
+            _means_by_trial([side.cells[place].by_seed for place in distinct.values()])
             for side in (before, after)
         )
         if len(distinct) < 2 or len(old_means) < 3 or not new_means:
@@ -346,14 +338,9 @@ def _reworded(
     for place in dict.fromkeys((*before, *after)):
         a, b = before.get(place, ABSENT), after.get(place, ABSENT)
         if a != b:
-            yield Movement(what, place, a, b, regression=_is_worse(a, b))
-
-
-def _is_worse(before: str, after: str) -> bool:
-    """Whether an answer is a worse one; that there is none any more is worse than any."""
-    if ABSENT in (before, after):
-        return after == ABSENT
-    return _RANKS.get(after, 1) < _RANKS.get(before, 1)
+            # That there is no answer any more is worse than any.
+            is_worse = b == ABSENT or (a != ABSENT and _RANKS.get(b, 1) < _RANKS.get(a, 1))
+            yield Movement(what, place, a, b, regression=is_worse)
 
 
 def mean_tolerance(old: Sequence[float], trials: int, compared: int) -> float:
@@ -378,7 +365,7 @@ def spread_changed(old: Sequence[float], new: Sequence[float], compared: int) ->
     return after / before > float(most)
 
 
-def means_by_trial(cells: Sequence[Mapping[int, float]]) -> list[float]:
+def _means_by_trial(cells: Sequence[Mapping[int, float]]) -> list[float]:
     """By trial that all cells have, the mean over the cells."""
     seeds = sorted(set.intersection(*map(set, cells)))
     return [sum(cell[seed] for cell in cells) / len(cells) for seed in seeds]

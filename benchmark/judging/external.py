@@ -45,7 +45,7 @@ def judge_external(
     named = tables_of(rows, paper)
     plan = external_plan(paper, named if tables is None else tables)
     given = bind_rows(rows, plan, protocol)
-    statement = _statement(protocol, note, files) + _gaps(given.seeds)
+    statement = _statement(protocol, note, files, given.seeds)
     external = External(protocol, note, tuple(files), given.seeds, len(rows), statement)
     shown, own = replace(plan, trials=len(given.seeds)), note or "not declared to be that"
     declared = Departure("protocol", "the published protocol", own, _WHY)
@@ -74,22 +74,19 @@ def _trials(key: CellKey, given: Given) -> CellTrials:
     return CellTrials(tuple(values.get(seed) for seed in given.seeds), given.seeds)
 
 
-def _statement(protocol: ProtocolScale, note: str, files: Sequence[str]) -> str:
+def _statement(
+    protocol: ProtocolScale, note: str, files: Sequence[str], seeds: Sequence[int]
+) -> str:
+    """What a reader must know. Who leaves seeds out can choose the answer, so that is told."""
     source = f" ({', '.join(files)})" if files else ""
     said = f": “{note}”" if note else ""
+    missing = sorted(set(range(max(seeds) + 1)) - set(seeds))
+    named = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
+    gaps = f" Of the seeds 0 to {max(seeds)}, {len(missing)} are missing: {named}."
     return (
         f"External results: fedrepro trained nothing here and cannot vouch for these numbers, "
-        f"which were made elsewhere{source}. {_DECLARED[protocol]}{said}."
+        f"which were made elsewhere{source}. {_DECLARED[protocol]}{said}.{gaps if missing else ''}"
     )
-
-
-def _gaps(seeds: Sequence[int]) -> str:
-    """What must be said where seeds are missing: who leaves trials out can choose the answer."""
-    missing = sorted(set(range(max(seeds) + 1)) - set(seeds))
-    if not missing:
-        return ""
-    named = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
-    return f" Of the seeds 0 to {max(seeds)}, {len(missing)} are missing: {named}."
 
 
 def _table(table: TableResult, given: Given, command: str) -> TableResult:

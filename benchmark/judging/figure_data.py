@@ -32,16 +32,16 @@ def panels(
     if figure is None:
         return ()
     if figure.plot == "curves":
-        return _curves(figure, drawings, evidence, unit)
+        return tuple(_curves(figure, drawings, evidence, unit))
     if figure.plot == "scatter":
-        return _scatter(figure, cells)
+        return tuple(_scatter(figure, cells))
     if figure.plot == "pictures":
-        return _pictures(figure, drawings, evidence)
+        return tuple(_pictures(figure, drawings, evidence))
     draw = _maps if figure.plot in _MAPS else _matrix
     return tuple(panel for one in drawings for panel in draw(figure, one, evidence))
 
 
-def _scatter(figure: Figure, cells: Sequence[CellResult]) -> tuple[Series, ...]:
+def _scatter(figure: Figure, cells: Sequence[CellResult]) -> Iterator[Series]:
     """One measure against another, a point for each row and trial.
 
     The options `x` and `y` are last parts of column labels; what stands before them is a panel,
@@ -56,29 +56,19 @@ def _scatter(figure: Figure, cells: Sequence[CellResult]) -> tuple[Series, ...]:
         of_x = by_place.get((row, (*column[:-1], x)))
         if column[-1] != y or of_x is None:
             continue
-        points = [
-            ([a], [b])
-            # A cell without any run has no trials at all, also where the other one has.
-            for a, b in zip(of_x.trials, of_y.trials, strict=False)
-            if a is not None and b is not None
-        ]
-        if points:
+        # A cell without any run has no trials at all, also where the other one has.
+        pairs = zip(of_x.trials, of_y.trials, strict=False)
+        if points := [([a], [b]) for a, b in pairs if a is not None and b is not None]:
             by_panel.setdefault(column[:-1], {})[" ".join(row)] = points
-    return tuple(
-        _series(
-            figure,
-            "scatter",
-            " ".join(panel) + (" (reduced)" if panel in scaled else ""),
-            (f"{x} {units[x]}".strip(), f"{y} {units[y]}".strip()),
-            lines=lines,
-        )
-        for panel, lines in by_panel.items()
-    )
+    for panel, lines in by_panel.items():
+        title = " ".join(panel) + (" (reduced)" if panel in scaled else "")
+        axes = f"{x} {units[x]}".strip(), f"{y} {units[y]}".strip()
+        yield _series(figure, "scatter", title, axes, lines=lines)
 
 
 def _curves(
     figure: Figure, drawings: Sequence[PlannedCell], evidence: Evidence, unit: str | None
-) -> tuple[Series, ...]:
+) -> Iterator[Series]:
     scale = 100.0 if unit == "%" else 1.0
     by_panel: dict[str, Lines] = {}
     names: dict[str, None] = {}
@@ -88,17 +78,15 @@ def _curves(
         metric, label = drawing.cell.metric or "accuracy", drawing.cell.parts
         names[metric] = None
         records = evidence.records(drawing.config)
-        curves = [one.metrics[metric] for one in records if metric in one.metrics]
-        if curves:
+        if curves := [one.metrics[metric] for one in records if metric in one.metrics]:
             panel, line = label[: figure.split], " ".join(label[figure.split :])
             by_panel.setdefault(_title(drawing, panel), {})[line] = [
                 ([float(t) for t in curve.rounds], [scale * value for value in curve.values])
                 for curve in curves
             ]
     axes = "round", " / ".join(names) + (f" ({unit})" if unit else "")
-    return tuple(
-        _series(figure, "curves", title, axes, lines=lines) for title, lines in by_panel.items()
-    )
+    for title, lines in by_panel.items():
+        yield _series(figure, "curves", title, axes, lines=lines)
 
 
 def _maps(figure: Figure, drawing: PlannedCell, evidence: Evidence) -> Iterator[Series]:
@@ -111,20 +99,18 @@ def _maps(figure: Figure, drawing: PlannedCell, evidence: Evidence) -> Iterator[
     for chosen in np.unique(client) if apart else (None,):
         here = np.ones(len(xy), bool) if chosen is None else client == chosen
         where = () if chosen is None else (f"client {chosen + 1}",)
+        lines: Lines = {}
+        for c in np.unique(label[here]):
+            axes = xy[here & (label == c)].T.astype(np.float64).tolist()
+            x, y = ([round(value, 2) for value in axis] for axis in axes)  # as can be seen
+            lines[f"class {c}"] = [(x, y)]
         title = _title(drawing, (*drawing.cell.parts, *where))
-        lines = {f"class {c}": [_pair(xy[here & (label == c)])] for c in np.unique(label[here])}
         yield _series(figure, "points", title, ("", ""), lines=lines)
-
-
-def _pair(xy: NDArray[Any]) -> tuple[list[float], list[float]]:
-    """Points (n x 2) as lists of x and y, as exact as can be seen."""
-    x, y = ([round(value, 2) for value in axis] for axis in xy.T.astype(np.float64).tolist())
-    return x, y
 
 
 def _pictures(
     figure: Figure, drawings: Sequence[PlannedCell], evidence: Evidence
-) -> tuple[Series, ...]:
+) -> Iterator[Series]:
     """All pictures of one trial of all runs; one that all runs share stands once."""
     shown: dict[str, list[tuple[str, NDArray[Any]]]] = {}
     for drawing in drawings:
@@ -138,8 +124,9 @@ def _pictures(
             pictures[name] = found[0][1].tolist()
         else:
             pictures |= {f"{name}: {label}": picture.tolist() for label, picture in found}
-    title = next((_title(one, ()) for one in drawings if one.departures), "")
-    return (Series("pictures", title, "", "", pictures=pictures),) if pictures else ()
+    if pictures:
+        title = next((_title(one, ()) for one in drawings if one.departures), "")
+        yield Series("pictures", title, "", "", pictures=pictures)
 
 
 def _matrix(figure: Figure, drawing: PlannedCell, evidence: Evidence) -> Iterator[Series]:

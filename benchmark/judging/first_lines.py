@@ -6,9 +6,10 @@ are fixed there. It never picks a weaker baseline, a better round or a better me
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import get_args
 
 from ..claims.answer import ClaimResult
-from ..results import TableResult
+from ..results import TableResult, TableWord
 from ..stats.intervals import Interval
 from .answers import Lead
 from .table_answer import TableAnswer, bare_label
@@ -35,9 +36,14 @@ LARGER = 2.0
 
 def run_on(profile: str, tables: Sequence[TableResult]) -> str:
     """The profile, and what the first table with a headline claim was run on, or the first."""
-    shown = [one for one in tables if one.run_on]
-    named = [one for one in shown if any(claim.headline for claim in one.claims)]
-    return ": ".join((profile, *(one.run_on for one in (named or shown)[:1])))
+    shown = _first([one for one in tables if one.run_on])
+    return ": ".join((profile, *(one.run_on for one in shown)))
+
+
+def _first(tables: Sequence[TableResult]) -> Sequence[TableResult]:
+    """The first table with a headline claim, or without any the first; none of none."""
+    named = [one for one in tables if any(claim.headline for claim in one.claims)]
+    return (named or tables)[:1]
 
 
 def sentence(name: str, claims: Sequence[ClaimResult], has_others: bool = False) -> str:
@@ -53,10 +59,11 @@ def sentence(name: str, claims: Sequence[ClaimResult], has_others: bool = False)
         return f"{name}: its spec marks no headline claim."
     if all(one.word == "NOT RUN" for one in headlines):
         return f"{name}: not all was run that its headline claims need."
-    by_word: dict[str, list[str]] = {}
-    for one in headlines:
-        by_word.setdefault(one.word, []).append(_clause(one))
-    return f"{name}: {'; '.join(_joined(word, clauses) for word, clauses in by_word.items())}."
+    words = dict.fromkeys(one.word for one in headlines)
+    said = (
+        _joined(word, [_clause(one) for one in headlines if one.word == word]) for word in words
+    )
+    return f"{name}: {'; '.join(said)}."
 
 
 def clause(claim: ClaimResult) -> str:
@@ -81,8 +88,7 @@ def listed(parts: Sequence[str], comma: str = ", ") -> str:
 
 def _clause(claim: ClaimResult) -> str:
     """What a headline claim says, with what must be known of its answer."""
-    answer = claim.answer
-    word = answer.word
+    answer, word = claim.answer, claim.word
     of, notes, how = f"of {answer.comparisons} comparisons", list[str](), ""
     if answer.is_silenced:
         notes.append("no control is seen on its data")
@@ -131,8 +137,7 @@ def evidence(tables: Sequence[TableResult]) -> Iterator[str]:
 def would_show(tables: Sequence[TableResult]) -> Iterator[str]:
     """The difference of two rows that would be seen, in the first table with a headline claim."""
     answered = [one for one in tables if one.answers and one.answers[0].shown_in_80 is not None]
-    named = [one for one in answered if any(claim.headline for claim in one.claims)]
-    for one in (named or answered)[:1]:
+    for one in _first(answered):
         size = _size(one.answers[0].shown_in_80 or 0.0, one.unit == "%")
         yield f"a difference of {size} between two rows would be seen (80 % power)"
 
@@ -155,27 +160,28 @@ def totals(
     if failed:
         yield f"trials failed behind cells: {failed}"
     words = Counter(one.word for one in tables)
-    shown = [f"{words[word]} {word.lower()}" for word in ("PASS", "FAIL", "OPEN")]
-    shown += [f"{words[w]} {w.lower()}" for w in ("NOT COMPARED", "NOT RUN") if words[w]]
+    shown = [
+        f"{words[word]} {word.lower()}"
+        for word in get_args(TableWord)
+        if words[word] or not word.startswith("NOT")
+    ]
     figures = " and figures" if any(one.id.startswith("figure") for one in tables) else ""
     yield f"tables{figures}: {', '.join(shown)}"
     if pooled is not None:
-        without = ""
+        said = f"differences {_times(pooled.retention)} times the published"
         if pooled.rests_on is not None and pooled.without_it is not None:
-            without = f", {_times(pooled.without_it)} without {bare_label(pooled.rests_on)}"
-        retained = _times(pooled.retention)
-        yield f"all tables together: differences {retained} times the published{without}"
+            said += f", {_times(pooled.without_it)} without {bare_label(pooled.rests_on)}"
+        yield f"all tables together: {said}"
     elif any(one.answers for one in tables):
         yield "all tables together: fewer than two trials are common to all"
     claims = [claim for table in tables for claim in table.claims]
-    noun = "claim" if len(claims) == 1 else "claims"
-    yield f"of {len(claims)} {noun} {_counts(claims)}"
+    yield f"of {len(claims)} claim{'s' * (len(claims) != 1)} {_counts(claims)}"
     if resting := [one for one in claims if one.rests_on is not None]:
         rest = "1 rests" if len(resting) == 1 else f"{len(resting)} rest"
         yield f"of these, {rest} on pre-training: {_counts(resting)}"
     if contradictions is not None:
-        noun = "contradiction" if contradictions == 1 else "contradictions"
-        yield f"audit: {contradictions} {noun} among the paper's own numbers"
+        many = "s" * (contradictions != 1)
+        yield f"audit: {contradictions} contradiction{many} among the paper's own numbers"
 
 
 def _counts(claims: Sequence[ClaimResult]) -> str:
@@ -199,24 +205,21 @@ def _answered(claim: ClaimResult) -> str:
         return f"{word}, {answer.shown} of {answer.comparisons} true by calculation"
     if answer.kind == "closeness":
         return f"{word}, {interval(answer.ours, points)}"
-    printed = "not published"
-    if answer.printed is not None:
-        printed = f"published {_number(answer.printed, points)}"
+    printed = answer.printed
+    published = "not published" if printed is None else f"published {_number(printed, points)}"
     trials = f"{answer.trials_ahead} of {answer.trials} trials"
     if answer.comparisons > 1:
         trials = f"all {answer.comparisons} comparisons in {trials}"
     given = f", {claim.given}" if claim.given else ""
-    return f"{word}, {interval(answer.ours, points)}, {trials} ({printed}){given}"
+    return f"{word}, {interval(answer.ours, points)}, {trials} ({published}){given}"
 
 
 def _led(lead: Lead, points: bool, is_silenced: bool) -> str:
-    ours = interval(lead.ours, points)
-    word = "open"
-    if not is_silenced and (lead.ours.lies_above(0) or lead.ours.lies_below(0)):
-        word = "ahead" if lead.ours.mean > 0 else "behind"
-    printed = _number(lead.printed, points)
+    ours, printed = interval(lead.ours, points), _number(lead.printed, points)
+    is_open = is_silenced or not (lead.ours.lies_above(0) or lead.ours.lies_below(0))
+    word = "open" if is_open else "ahead" if lead.ours.mean > 0 else "behind"
     said = f"{word}, {ours}, ahead in {lead.ahead} of {lead.trials} trials (published {printed})"
-    if word == "open" and not is_silenced and lead.shown_in_80 is not None:
+    if is_open and not is_silenced and lead.shown_in_80 is not None:
         said += f"; {_size(lead.shown_in_80, points)} would be seen (80 % power)"
     if lead.baselines_ahead:
         said += f"; shown ahead of it: {', '.join(lead.baselines_ahead)}"

@@ -1,6 +1,6 @@
 """What other readings of a paper make of cells and claims (`benchmark.spec.readings`)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..config import FULL_PRECISION
@@ -39,7 +39,7 @@ def choices(plan: Plan) -> tuple[ChoiceResult, ...]:
                     why=one.why,
                     speaks=one.speaks,
                     is_taken=one.name in plan.paper.readings,
-                    has_effect=one.name not in plan.paper.readings or _has_effect(plan, one.name),
+                    has_effect=_has_effect(plan, one.name),
                     only_evaluates=one.only_evaluates,
                 )
                 for one in choice.alternatives
@@ -51,31 +51,27 @@ def choices(plan: Plan) -> tuple[ChoiceResult, ...]:
 
 
 def _precisions(plan: Plan) -> tuple[ChoiceResult, ...]:
-    alternatives = tuple(
-        ReadingResult(
-            name=f"--precision {one}",
-            taken=_PRECISIONS[one],
-            why="it is faster where the device has it",
-            speaks="docs/notes/precision.md: paired trials in this precision and in float32",
-            is_taken=True,
-            only_evaluates=False,
-        )
-        for one in sorted({run.precision for run in plan.runs} - {FULL_PRECISION})
-    )
+    used = sorted({run.precision for run in plan.runs} - {FULL_PRECISION})
+    why = "it is faster where the device has it"
+    speaks = "docs/notes/precision.md: paired trials in this precision and in float32"
     choice = ChoiceResult(
         name="precision",
         table=None,
         setting="in which numbers networks multiply",
         taken="float32",
         why="what PyTorch and TensorFlow do on processors unless told otherwise",
-        alternatives=alternatives,
+        alternatives=tuple(
+            ReadingResult(f"--precision {one}", _PRECISIONS[one], why, speaks, True, False)
+            for one in used
+        ),
     )
-    return (choice,) if alternatives else ()
+    return (choice,) if used else ()
 
 
 def _has_effect(plan: Plan, reading: str) -> bool:
-    others = [name for name in plan.paper.readings if name != reading]
-    return not plan.reads_as(plan.under(others))
+    taken = plan.paper.readings
+    others = [name for name in taken if name != reading]
+    return reading not in taken or not plan.reads_as(plan.under(others))
 
 
 def read_otherwise(plan: Plan) -> dict[str, Plan]:
@@ -106,22 +102,20 @@ def with_other_readings(
         for name, judged in others.items()
     }
 
-    def under(table: str, cell: CellResult) -> Iterator[CellUnder]:
+    def facts(cell: CellResult) -> tuple[object, ...]:
+        return cell.metric, cell.trials, cell.verdict
+
+    def read(table: str, cell: CellResult) -> CellResult:
+        found = []
         for name, cells in places.items():
             other = cells.get((table, cell.row, cell.column))
-            if other is None or all(
-                getattr(other, what) == getattr(cell, what)
-                for what in ("metric", "trials", "verdict")
-            ):
-                continue
-            verdict = other.verdict
-            yield CellUnder(name, other.mean, other.sd, verdict.word, verdict.difference)
+            if other is not None and facts(other) != facts(cell):
+                word, difference = other.verdict.word, other.verdict.difference
+                found.append(CellUnder(name, other.mean, other.sd, word, difference))
+        return replace(cell, under=tuple(found))
 
     return tuple(
-        replace(
-            one, cells=tuple(replace(cell, under=tuple(under(one.id, cell))) for cell in one.cells)
-        )
-        for one in tables
+        replace(one, cells=tuple(read(one.id, cell) for cell in one.cells)) for one in tables
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from ..config import RunConfig
+from ..config import chain
 from ..planning.plan import Plan, PlannedCell
 from ..results import Provenance, RunSummary
 from ..spec.folders import option_for
@@ -28,24 +28,21 @@ _MOST = 3
 def run_summaries(plan: Plan, evidence: Evidence) -> tuple[RunSummary, ...]:
     """Every run of a plan, with what its finished trials took and counted."""
     sharing = plan.sharing()
-    summaries = []
-    for config in plan.runs:
-        records = evidence.records(config)
-        start = None if config.start is None else config.start.key
-        summaries.append(
-            RunSummary(
-                key=config.key,
-                description=config.description,
-                seeds=tuple(record.seed for record in records),
-                cells=sharing.get(config, 0),
-                wall_s=sum(float(record.provenance.get("wall_s", 0.0)) for record in records),
-                config={**config.as_dict(), "start": start},
-                counts=_counts(records),
-                errors=evidence.errors(config),
-                source=dict(records[0].source) if records else {},
-            )
+    return tuple(
+        RunSummary(
+            key=config.key,
+            description=config.description,
+            seeds=tuple(record.seed for record in records),
+            cells=sharing.get(config, 0),
+            wall_s=sum(float(record.provenance.get("wall_s", 0.0)) for record in records),
+            config={**config.as_dict(), "start": config.start and config.start.key},
+            counts=_counts(records),
+            errors=evidence.errors(config),
+            source=dict(records[0].source) if records else {},
         )
-    return tuple(summaries)
+        for config in plan.runs
+        for records in [evidence.records(config)]
+    )
 
 
 def provenance(plan: Plan, evidence: Evidence, command: str, wall_s: float) -> Provenance:
@@ -53,16 +50,16 @@ def provenance(plan: Plan, evidence: Evidence, command: str, wall_s: float) -> P
     records = [record for run in plan.runs for record in evidence.records(run)]
     found = [record.provenance for record in records]
     versions = [dict(one.get("versions", {})) for one in found]
-    here = commit()
+    here = commit() or ""
     return Provenance(
         version=__version__,
-        commit=None if here is None else here.rstrip("+"),
-        dirty=here is not None and here.endswith("+"),
+        commit=here.rstrip("+") or None,
+        dirty=here.endswith("+"),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         command=command,
-        device=_joined(str(one.get("device", "unknown")) for one in found),
+        device=", ".join(dict.fromkeys(str(one.get("device", "unknown")) for one in found)),
         versions={
-            name: _joined(one[name] for one in versions if name in one)
+            name: ", ".join(dict.fromkeys(one[name] for one in versions if name in one))
             for name in dict.fromkeys(name for one in versions for name in one)
         },
         seeds=tuple(sorted({record.seed for record in records})),
@@ -83,55 +80,41 @@ def _counts(records: Sequence[TrialRecord]) -> Mapping[str, float]:
     return {name: sample.mean for name, sample in samples.items() if sample is not None}
 
 
-def _joined(texts: Iterable[str]) -> str:
-    return ", ".join(dict.fromkeys(texts))
-
-
 def run_on(plan: Plan, cells: Sequence[PlannedCell]) -> str:
     """Data, clients, rounds and trials; empty where nothing of these cells is trained.
 
     Such as `fashion-excerpt, 30 clients, 10 rounds, 10 trials (paper: stl10, 60 clients, 100
     rounds)`; the paper's part is left out where both are alike.
     """
-    runs = [(one, run) for one in cells if (run := _federated(one.config)) is not None]
-    if not runs:
+    here, there, trials = list[tuple[Any, ...]](), list[tuple[Any, ...]](), set[int]()
+    for one in cells:
+        if one.config is not None:
+            # The run with clients; itself where none has any.
+            run = next((run for run in chain(one.config) if run.clients is not None), one.config)
+            count = (run.clients or {}).get("count")
+            here.append((run.data["name"], count, run.options.get("rounds")))
+            paths = ("clients.data", "clients.count", "training.rounds")
+            there.append(tuple(get(one.cell.experiment, path) for path in paths))
+            trials.add(len(plan.seeds(one.config)))
+    if not here:
         return ""
-    here = _said(
-        (run.data["name"], (run.clients or {}).get("count"), run.options.get("rounds"))
-        for _, run in runs
-    )
-    paths = ("clients.data", "clients.count", "training.rounds")
-    there = _said(tuple(get(one.cell.experiment, path) for path in paths) for one, _ in runs)
-    trials = {len(plan.seeds(one.config)) for one, _ in runs if one.config is not None}
-    most = max(trials, default=0)
-    upto, noun = "up to " if len(trials) > 1 else "", "trial" if most == 1 else "trials"
-    paper = f" (paper: {there})" if there and there != here else ""
-    return f"{here}, {upto}{most} {noun}{paper}"
-
-
-def _federated(config: RunConfig | None) -> RunConfig | None:
-    """The run with clients behind a run; itself where none is."""
-    found = config
-    while found is not None and found.clients is None:
-        found = found.start
-    return found or config
+    upto, noun = "up to " if len(trials) > 1 else "", "trial" if trials == {1} else "trials"
+    ours, theirs = _said(here), _said(there)
+    paper = f" (paper: {theirs})" if theirs and theirs != ours else ""
+    return f"{ours}, {upto}{max(trials)} {noun}{paper}"
 
 
 def _said(runs: Iterable[tuple[Any, ...]]) -> str:
     """Data, clients and rounds of some runs."""
-    nouns = ("", "clients", "rounds")
-    return ", ".join(filter(None, map(_listed, zip(*runs, strict=True), nouns)))
-
-
-def _listed(values: Iterable[Any], noun: str) -> str:
-    found = [str(value) for value in dict.fromkeys(values) if value is not None]
-    if not found:
-        return ""
-    if len(found) > _MOST:
-        text = f"{len(found)} data sets" if not noun else f"{found[0]} to {found[-1]}"
-    else:
-        text = f"{', '.join(found[:-1])} or {found[-1]}" if len(found) > 1 else found[0]
-    return f"{text} {noun}".strip()
+    parts = []
+    for values, noun in zip(zip(*runs, strict=True), ("", " clients", " rounds"), strict=True):
+        found = [str(value) for value in dict.fromkeys(values) if value is not None]
+        if len(found) > _MOST:
+            text = f"{found[0]} to {found[-1]}" if noun else f"{len(found)} data sets"
+        else:
+            text = " or ".join(filter(None, (", ".join(found[:-1]), *found[-1:])))
+        parts += [f"{text}{noun}"] if found else []
+    return ", ".join(parts)
 
 
 def more_trials(plan: Plan, table: Table) -> Iterator[str]:
@@ -159,25 +142,20 @@ def command_of(plan: Plan, table: str, row: Sequence[str] | None = None) -> str:
     for reading in paper.readings:
         words += ["--reading", reading]
     for path, value in plan.sets:
-        if path == PRECISION:
-            words += ["--precision", str(value)]
-            continue
         # JSON spells text, numbers, truth and flat lists as TOML does.
-        words += ["--set", f"{path}={json.dumps(value, default=str, ensure_ascii=False)}"]
+        text = json.dumps(value, default=str, ensure_ascii=False)
+        is_precision = path == PRECISION
+        words += ["--precision", str(value)] if is_precision else ["--set", f"{path}={text}"]
     return shlex.join(words)
 
 
 def _looked_at(plan: Plan, table: str, row: Sequence[str] | None) -> int:
     """How many trials a table or row shows; under declared looks, of the run with most."""
-    if not plan.looks:
-        return plan.trials
-    shown = [
-        *((one.cell.table, one.cell.row, one.config) for one in plan.cells),
-        *((one.cell.table, one.cell.parts, one.config) for one in plan.drawings),
-    ]
+    labelled = [(one, one.cell.row) for one in plan.cells]
+    labelled += [(one, one.cell.parts) for one in plan.drawings]
     asked = (
-        plan.asked.get(config.key, plan.trials)
-        for place, label, config in shown
-        if config is not None and place == table and (row is None or label == tuple(row))
+        plan.asked.get(one.config.key, plan.trials)
+        for one, label in (labelled if plan.looks else ())
+        if one.config is not None and one.cell.table == table and row in (None, label)
     )
     return max(asked, default=plan.trials)

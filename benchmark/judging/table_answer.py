@@ -1,29 +1,16 @@
 """How much of a table is seen here: PASS, FAIL or OPEN, with the numbers behind it.
 
-- PASS: four rows or more, retention above 1/2 with its interval, relabelling p at most 5 %, and
-  retention above 1/2 without any one row, column or method.
-- FAIL: four rows or more, the interval below half of the reliability, p above 5 %, and retention
-  below 1/2 whatever is left out.
-- OPEN: anything else, with the reason.
-
-Two or three rows cannot reach p = 5 %: they have two or six orders.
+`docs/verdicts.md` defines the words. Two or three rows cannot reach p = 5 %: they have two or six
+orders.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from ..stats import pattern as patterns
 from ..stats.intervals import Interval, detectable, t_interval
-from ..stats.pattern import (
-    Pattern,
-    differences_sd,
-    distinct_rows,
-    left_out,
-    orderings,
-    relabelling_p,
-    reliability,
-    retention,
-)
+from ..stats.pattern import Pattern, retention
 from ..stats.t_tests import LEVEL
 
 TableWord = Literal["PASS", "FAIL", "OPEN", "NOT COMPARED", "NOT RUN"]
@@ -78,15 +65,15 @@ def answer_table(
     slopes = retention(pattern.printed, pattern.trials)
     if slopes is None:
         return None
-    slope, parts = t_interval(slopes, level), left_out(pattern)
+    slope, parts = t_interval(slopes, level), patterns.left_out(pattern)
     without = {name: t_interval(one, level) for name, one in parts.items() if one is not None}
     alone = [name for name in parts if name not in without]
     rests_on = max(without, key=lambda name: abs(without[name].mean - slope.mean), default=None)
-    alike = orderings(replace(pattern, trials=pattern.means[..., None]))
-    p = relabelling_p(pattern.printed, pattern.means)
-    true_slope = reliability(pattern, printed_variance)
-    word, reason = _word(slope, p, true_slope, distinct_rows(pattern), without, alone)
-    sd = differences_sd(pattern)
+    alike = patterns.orderings(replace(pattern, trials=pattern.means[..., None]))
+    p = patterns.relabelling_p(pattern.printed, pattern.means)
+    true_slope = patterns.reliability(pattern, printed_variance)
+    word, reason = _word(slope, p, true_slope, patterns.distinct_rows(pattern), without, alone)
+    sd = patterns.differences_sd(pattern)
     return TableAnswer(
         metric=metric,
         word=word,

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,17 +32,16 @@ class Interval:
     def lies_below(self, bound: float) -> bool:
         return self.high is not None and self.high < bound
 
-    def over(self, divisor: float) -> "Interval":
+    def over(self, divisor: float) -> Self:
         """The interval of the mean divided by a positive number."""
-        if self.low is None or self.high is None:
-            return Interval(self.mean / divisor)
-        return Interval(self.mean / divisor, self.low / divisor, self.high / divisor)
+        ends = (None if end is None else end / divisor for end in (self.low, self.high))
+        return type(self)(self.mean / divisor, *ends)
 
-    def widened(self, factor: float) -> "Interval":
+    def widened(self, factor: float) -> Self:
         if self.low is None or self.high is None:
             return self
         reach = (self.high - self.low) / 2 * factor
-        return Interval(self.mean, self.mean - reach, self.mean + reach)
+        return type(self)(self.mean, self.mean - reach, self.mean + reach)
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,18 +139,15 @@ def left_out(pattern: Pattern) -> dict[str, Floats | None]:
     None where the print does not differ without it. Parts whose absence leaves nothing to compare
     are not among them.
     """
-    parts = [(f"row {label}", 0, [r]) for r, label in enumerate(pattern.rows)]
-    parts += [(f"column {label}", 1, [c]) for c, label in enumerate(pattern.columns)]
-    parts += [
-        (f"method {name}", 0, [r for r, one in enumerate(pattern.methods) if one == name])
-        for name in dict.fromkeys(pattern.methods)
-    ]
-    both = pattern.printed, pattern.trials
-    return {
-        label: retention(*(np.delete(one, which, axis) for one in both))
-        for label, axis, which in parts
-        if pattern.printed.shape[axis] - len(which) > 1 - axis
-    }
+    named = ("row", 0, pattern.rows), ("column", 1, pattern.columns), ("method", 0, pattern.methods)
+    found: dict[str, Floats | None] = {}
+    for what, axis, labels in named:
+        for label in dict.fromkeys(labels):
+            which = [i for i, one in enumerate(labels) if one == label]
+            if pattern.printed.shape[axis] - len(which) > 1 - axis:
+                both = (np.delete(one, which, axis) for one in (pattern.printed, pattern.trials))
+                found[f"{what} {label}"] = retention(*both)
+    return found
 
 
 def distinct_rows(pattern: Pattern) -> int:

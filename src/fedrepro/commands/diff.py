@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.judging.baseline import Recorded, read_reports, recorded
-from fedrepro.benchmark.judging.comparison import compare
+from fedrepro.benchmark.judging.comparison import NOTHING_SHARED, compare
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.store.files import write_whole
 from fedrepro.commands import _options as options
@@ -48,7 +48,7 @@ def execute(given: argparse.Namespace) -> int:
         return 3
     pairs = {name: (before[name], after[name]) for name in before if name in after}
     if not pairs:
-        raise FedreproError("both sides need tables of one paper and profile; they share none")
+        raise FedreproError(NOTHING_SHARED)
     for name in sorted(before.keys() ^ after.keys()):
         complain(f"only one side has {name}: left out")
     moved = {name: compare(*sides) for name, sides in pairs.items()}
