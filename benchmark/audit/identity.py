@@ -7,11 +7,9 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
-from ..claims.printed import Interval
 from ..errors import SpecError
 from ..planning.resolve import MEASUREMENTS, Resolver
 from ..spec import settings as experiments
@@ -59,13 +57,7 @@ class ComparableValue:
         others = {k: v for k, v in self.cell.experiment.items() if k not in SUBJECT}
         return canonical(others), self.measure, self.round, self.cell.trial
 
-    @cached_property
-    def bounds(self) -> Interval:
-        """The closed interval of values that print like this one."""
-        low, high = self.cell.bounds
-        return Fraction(low), Fraction(high)
-
-    @cached_property
+    @property
     def has_spread(self) -> bool:
         """Whether it is printed with a standard deviation, as the mean of runs."""
         return self.cell.printed.sd is not None

@@ -12,14 +12,17 @@ from fractions import Fraction
 from ..claims.printed import Interval
 from ..spec.printed import Printed, half_unit
 
+Bounds = tuple[Fraction, Fraction] | tuple[Decimal, Decimal]
+DDOFS = (0, 1)
+"""The kinds of SD that a paper may print: of a population, of a sample."""
 MOST_CORNERS = 12
 """More numbers than this have too many corners to try; a bound on all of them stands in."""
 
 
 def interval(printed: Printed) -> Interval:
     """The values that print like a cell; its spread is not looked at."""
-    low, high = printed.bounds
-    return Fraction(low), Fraction(high)
+    low, high = map(Fraction, printed.bounds)
+    return low, high
 
 
 def rounded(value: Decimal) -> Interval:
@@ -28,12 +31,12 @@ def rounded(value: Decimal) -> Interval:
     return Fraction(value) - half, Fraction(value) + half
 
 
-def can_meet(one: Interval, other: Interval) -> bool:
+def can_meet(one: Bounds, other: Bounds) -> bool:
     """Whether two intervals have a value in common."""
     return one[0] <= other[1] and other[0] <= one[1]
 
 
-def can_be_one_value(one: Interval, other: Interval) -> bool:
+def can_be_one_value(one: Bounds, other: Bounds) -> bool:
     """Whether one value can print both ways: 84.55 prints as 84.5 or as 84.6, never as both."""
     if one[0] == one[1] or other[0] == other[1]:  # a count is not rounded
         return can_meet(one, other)

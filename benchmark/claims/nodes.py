@@ -36,6 +36,11 @@ class Elementary:
         return list(leaves(self.difference))
 
     @property
+    def is_approximate(self) -> bool:
+        """Whether a cell of it is printed as approximate, so that its rounding is not known."""
+        return any(leaf.printed.approximate for leaf in self.leaves)
+
+    @property
     def text(self) -> str:
         return self._shown(self.named)
 

@@ -26,7 +26,7 @@ def check(paper: Paper) -> Iterator[Finding]:
         sound = [
             (best, other)
             for best, other in pairs
-            if best.bounds[1] > other.bounds[0]
+            if best.cell.bounds[1] > other.cell.bounds[0]
             or best.cell.printed.value == other.cell.printed.value
         ]
         yield from (_too_low(*pair) for pair in pairs if pair not in sound)
@@ -41,7 +41,7 @@ def _too_low(upper: ComparableValue, lower: ComparableValue) -> Finding:
         statement=f"The best round of {best.label} (table {best.table}) is at least as good as the "
         f"round that {other.label} (table {other.table}) shows of the same run.",
         published=f"best {best.printed.text}, round {lower.round} {other.printed.text}",
-        computed=f"at most {float(upper.bounds[1]):g} against at least {float(lower.bounds[0]):g}",
+        computed=f"at most {float(best.bounds[1]):g} against at least {float(other.bounds[0]):g}",
         status="inconsistent",
     )
 

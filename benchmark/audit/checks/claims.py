@@ -13,7 +13,7 @@ from ...claims.bind_cells import bind
 from ...claims.nodes import Elementary
 from ...claims.printed import SupportWord, support, support_one
 from ...spec.model import Claim, Paper, Table
-from ..expressions import MOST_SHOWN, approximate, cells_of, computed_of, published_of
+from ..expressions import MOST_SHOWN, computed_of, published_of
 from ..findings import Finding, Status, finding
 from ..identity import grouped
 
@@ -32,7 +32,7 @@ class Reading:
     def is_sharp(self) -> bool:
         """Whether paper and print draw a line, so that being beyond it is a contradiction."""
         vague = self.claim.vague or any(one.relation == "~" for one in self.decisive)
-        return not vague and not any(map(approximate, self.decisive))
+        return not vague and not any(one.is_approximate for one in self.decisive)
 
 
 def check(paper: Paper) -> Iterator[Finding]:
@@ -71,7 +71,7 @@ def _sentence(table: Table, name: str, reads: Sequence[Reading]) -> Finding:
     stated = all(one.relation == "=" for read in reads for one in read.comparisons)
     return finding(
         ("stated-number" if stated else "claim", table.id, name),
-        (cell for read in shown for cell in cells_of(read.decisive)),
+        (cell for read in shown for one in read.decisive for cell in one.leaves),
         table=table.id,
         statement=" ".join(statements),
         published="; ".join(published_of(read.decisive) for read in shown),

@@ -13,10 +13,9 @@ from ...claims.printed import Interval
 from ...spec.model import Cell, Paper
 from ..findings import Finding, finding
 from ..identity import grouped, numbers
-from ..rounding import can_meet, interval, mean_of, places_of, sd_fits, show, squares_of
+from ..rounding import DDOFS, can_meet, interval, mean_of, places_of, sd_fits, show, squares_of
 
 KIND = "mean-and-sd"
-DDOFS = (0, 1)
 
 
 @dataclass(frozen=True)
@@ -27,14 +26,14 @@ class Row:
     result: Cell
 
     @cached_property
-    def values(self) -> list[Interval]:
-        """What the trials stand for."""
-        return [interval(cell.printed) for cell in self.trials]
+    def mean(self) -> Interval:
+        """The range of the trials' mean."""
+        return mean_of([interval(cell.printed) for cell in self.trials])
 
     @cached_property
     def squares(self) -> Interval:
         """The range of the trials' sum of squared deviations."""
-        return squares_of(self.values)
+        return squares_of([interval(cell.printed) for cell in self.trials])
 
     @cached_property
     def fits(self) -> tuple[int, ...]:
@@ -46,7 +45,7 @@ class Row:
     @cached_property
     def mean_fits(self) -> bool:
         """Whether the printed mean can be that of the trials."""
-        return can_meet(mean_of(self.values), interval(self.result.printed))
+        return can_meet(self.mean, interval(self.result.printed))
 
 
 def check(paper: Paper) -> Iterator[Finding]:
@@ -62,9 +61,9 @@ def check(paper: Paper) -> Iterator[Finding]:
 def rows(paper: Paper) -> Iterator[Row]:
     """Every printed mean with spread whose single trials the same table prints."""
     groups = grouped(numbers(paper), lambda one: (one.cell.table, one.quantity))
-    for cells in ([one.cell for one in alike] for alike in groups.values()):
-        results = [cell for cell in cells if cell.trial is None and cell.printed.sd is not None]
-        trials = tuple(cell for cell in cells if cell.trial is not None)
+    for alike in groups.values():
+        results = [one.cell for one in alike if one.cell.trial is None and one.has_spread]
+        trials = tuple(one.cell for one in alike if one.cell.trial is not None)
         if len(results) == 1 and len({cell.trial for cell in trials}) == len(trials) >= 2:
             yield Row(trials, results[0])
 
@@ -72,7 +71,7 @@ def rows(paper: Paper) -> Iterator[Row]:
 def _row(row: Row) -> Finding:
     cell, n = row.result, len(row.trials)
     places = places_of(cell.printed) + 2
-    low, high = (show(end, places) for end in mean_of(row.values))
+    low, high = (show(end, places) for end in row.mean)
     spreads = (
         f"SD with ddof {d} "
         + " to ".join(f"{sqrt(squares / (n - d)):.4f}" for squares in row.squares)
@@ -108,7 +107,7 @@ def _all(found: Sequence[Row]) -> Finding:
     whole = _common(found)
     kind = "one kind of standard deviation"
     if len(whole) == 1:
-        kind = f"that of a {'sample' if whole[0] else 'population'} (ddof {whole[0]})"
+        kind = f"that of a {('population', 'sample')[whole[0]]} (ddof {whole[0]})"
     return finding(
         (KIND, "all"),
         (row.result for row in found),

@@ -10,7 +10,7 @@ from ...claims.bind_cells import instances
 from ...claims.nodes import Elementary
 from ...claims.printed import support, support_one
 from ...spec.model import Paper, Relation, Table
-from ..expressions import approximate, cells_of, computed_of, published_of
+from ..expressions import computed_of, published_of
 from ..findings import Finding, Status, finding
 
 
@@ -29,7 +29,7 @@ def _instance(
     table: Table, relation: Relation, where: str, word: str, printed: Sequence[Elementary]
 ) -> Finding:
     status: Status = "consistent" if word == "supported" else "undecidable"
-    sharp = relation.vague is None and not any(map(approximate, printed))
+    sharp = relation.vague is None and not any(one.is_approximate for one in printed)
     if word == "contradicted" and sharp:
         status = "inconsistent"
     note = "" if relation.note is None else f" {relation.note.rstrip('.')}."
@@ -39,7 +39,7 @@ def _instance(
     source = f" ({relation.where})" if relation.where else ""
     return finding(
         ("relation", table.id, relation.id, where),
-        cells_of(printed),
+        (cell for one in printed for cell in one.leaves),
         table=table.id,
         statement=f"{place}: {relation.says.rstrip('.')}{source}.{note}",
         published=published_of(printed),

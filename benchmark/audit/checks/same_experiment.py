@@ -44,7 +44,7 @@ def check(paper: Paper) -> Iterator[Finding]:
 
 def agree(pair: Pair) -> bool:
     """Whether both can print one value."""
-    return can_be_one_value(pair[0].bounds, pair[1].bounds)
+    return can_be_one_value(pair[0].cell.bounds, pair[1].cell.bounds)
 
 
 def same(pair: Pair, shared: Shared) -> bool:
@@ -55,7 +55,7 @@ def same(pair: Pair, shared: Shared) -> bool:
 
 def _distinct(alike: Sequence[ComparableValue]) -> list[ComparableValue]:
     """The first of each table's values that print alike."""
-    places = grouped(alike, lambda one: (one.cell.table, one.bounds, one.has_spread))
+    places = grouped(alike, lambda one: (one.cell.table, one.cell.bounds, one.has_spread))
     return [first for first, *_ in places.values()]
 
 
@@ -74,7 +74,7 @@ def _disagreement(
         f"that they share{'' if known else ', so that they may be other runs'}"
     )
     places = grouped((number.cell for number in alike), lambda cell: str(cell.printed))
-    (low, high), (least, most) = (map(float, number.bounds) for number in told)
+    (low, high), (least, most) = (map(float, number.cell.bounds) for number in told)
     return finding(
         (KIND, one.table, *one.row, *one.column),
         (number.cell for number in alike),

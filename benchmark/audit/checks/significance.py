@@ -15,17 +15,17 @@ left out: here the spread is the bound.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from math import inf, sqrt
 from typing import Literal
 
-from ...claims.nodes import Elementary
 from ...claims.printed import Interval
 from ...spec.model import Cell, CellKey, Paper, Table
-from ..expressions import MOST_SHOWN, added, form_of, times
+from ..expressions import MOST_SHOWN, weights_of
 from ..findings import Finding, Status, finding
 from ..identity import grouped, numbers
-from ..rounding import interval, rounded
+from ..rounding import DDOFS, interval, rounded
 from .claims import Reading, readings
 
 HEAVY = True
@@ -34,7 +34,6 @@ Donors = Mapping[CellKey, Cell]
 """By cell, the cell that prints its experiment with a spread; itself where it has one."""
 LEVEL = 0.05
 """Two-sided; what 'significant' means where a paper does not say."""
-_DDOFS = (0, 1)
 _QUOTED = re.compile(r"'([^']+)' is read")
 
 
@@ -73,19 +72,15 @@ class Test:
 class Tested:
     """A comparison whose numbers all have a spread, and Welch's test of its difference.
 
-    opposite: whether the difference that is claimed has the other sign.
+    opposite: whether the difference that is claimed has the other sign. differs: whether what is
+    called alike differs for certain; beside '<' and '>', the other way.
     """
 
-    comparison: Elementary
     cells: tuple[Cell, ...]
     shown: str
     test: Test
     opposite: bool
-
-    @property
-    def differs(self) -> bool:
-        """Whether what is called alike differs for certain; beside '<' and '>', the other way."""
-        return self.test.p[1] < LEVEL and (self.comparison.relation in "=~" or self.opposite)
+    differs: bool
 
 
 def check(paper: Paper) -> Iterator[Finding]:
@@ -94,9 +89,7 @@ def check(paper: Paper) -> Iterator[Finding]:
     for table in paper.tables:
         for reads in readings(paper, table).values():
             for read in reads:
-                word = word_of(read)
-                tested = [] if word is None else list(_tested(read, paper, donors))
-                if word is not None and tested:
+                if (word := word_of(read)) and (tested := list(_tested(read, paper, donors))):
                     yield _sentence(table, read, word, tested, len(reads) > 1)
 
 
@@ -115,42 +108,33 @@ def spreads(paper: Paper) -> Donors:
     """Where the spread of each number is printed, and it is said over how many runs."""
     found: dict[CellKey, Cell] = {}
     means = (one for one in numbers(paper) if one.cell.trial is None)
-    for cells in grouped(means, lambda one: one.quantity).values():
-        known = [
-            one.cell
-            for one in cells
-            if one.has_spread and (paper.table(one.cell.table).sd.runs or 0) > 1
-        ]
-        for cell in (one.cell for one in cells):
-            own = [one for one in known if one is cell or one.table == cell.table]
-            for donor in (own or known)[:1]:
-                found[cell.key] = donor
+    for group in grouped(means, lambda one: one.quantity).values():
+        cells = [one.cell for one in group]
+        spread = (one for one in cells if one.printed.sd is not None)
+        known = [one for one in spread if (paper.table(one.table).sd.runs or 0) > 1]
+        for cell in cells if known else ():
+            own = (one for one in known if one is cell or one.table == cell.table)
+            found[cell.key] = next(own, known[0])
     return found
 
 
 def _tested(read: Reading, paper: Paper, donors: Donors) -> Iterator[Tested]:
     for one in read.comparisons:
-        if not all(leaf.key in donors for leaf in one.leaves):
-            continue
-        left, right = form_of(one.left), form_of(one.right)
-        if left is None or right is None:
-            continue
-        form = times(added(left, right, -1), Fraction(-1 if one.relation == "<" else 1))
-        weights = {key: weight for key, weight in form.items() if key is not None}
+        known = all(leaf.key in donors for leaf in one.leaves)
+        weights = (weights_of(one.difference) if known else None) or {}
         if len(weights) < 2:
             continue
-        test = compare([_mean(donors[key], w, paper) for key, w in weights.items()])
-        used = tuple(donors[key] for key in weights)
+        sign, means = -1 if one.relation == "<" else 1, list[Mean]()
+        for key, weight in weights.items():
+            cell, kind = donors[key], paper.table(donors[key].table).sd
+            sd, ddofs = cell.printed.sd or Decimal(0), DDOFS if kind.ddof is None else (kind.ddof,)
+            mean = interval(cell.printed)
+            means.append(Mean(sign * weight, mean, rounded(sd), kind.runs or 0, ddofs))
+        test, used = compare(means), tuple(donors[key] for key in weights)
         opposite = one.relation in "<>" and test.difference[1] <= 0
-        yield Tested(one, used, _shown(weights, donors), test, opposite)
-
-
-def _mean(cell: Cell, weight: Fraction, paper: Paper) -> Mean:
-    table, sd = paper.table(cell.table), cell.printed.sd
-    assert sd is not None
-    assert table.sd.runs is not None
-    ddofs = _DDOFS if table.sd.ddof is None else (table.sd.ddof,)
-    return Mean(weight, interval(cell.printed), rounded(sd), table.sd.runs, ddofs)
+        differs = test.p[1] < LEVEL and (one.relation in "=~" or opposite)
+        shown = _shown([one.weight for one in means], used)
+        yield Tested(used, shown, test, opposite, differs)
 
 
 def _sentence(
@@ -188,14 +172,14 @@ def _sentence(
     )
 
 
-def _shown(weights: Mapping[CellKey, Fraction], donors: Donors) -> str:
+def _shown(weights: Sequence[Fraction], cells: Sequence[Cell]) -> str:
     """'84.6 ± 0.21 - 83.3 ± 0.34', larger weights with their factor."""
     if len(weights) > MOST_SHOWN:
         return f"a weighted sum of {len(weights)} means with their SDs"
     parts = []
-    for key, weight in weights.items():
+    for weight, cell in zip(weights, cells, strict=True):
         factor = "" if abs(weight) == 1 else f"{float(abs(weight)):.3g} x "
-        parts.append(f"{'-' if weight < 0 else '+'} {factor}{donors[key].printed}")
+        parts.append(f"{'-' if weight < 0 else '+'} {factor}{cell.printed}")
     return " ".join(parts).removeprefix("+ ")
 
 
@@ -214,12 +198,11 @@ def compare(means: Sequence[Mean]) -> Test:
     low, high = (sum(side, Fraction(0)) for side in zip(*ends, strict=True))
     least, most = (sqrt(sum(side)) for side in zip(*(one.error for one in means), strict=True))
     near, far = 0 if low <= 0 <= high else min(abs(low), abs(high)), max(abs(low), abs(high))
-    t = _ratio(float(near), most), _ratio(float(far), least)
+    t = tuple(
+        float(one) / error if error else (inf if one else 0.0)
+        for one, error in ((near, most), (far, least))
+    )
     freedom = [one.runs - 1 for one in means]
     smallest = 2 * float(student.sf(t[1], sum(freedom)))
     largest = 2 * float(student.sf(t[0], min(freedom)))
-    return Test((float(low), float(high)), (least, most), t, (smallest, largest))
-
-
-def _ratio(difference: float, error: float) -> float:
-    return difference / error if error else (inf if difference else 0.0)
+    return Test((float(low), float(high)), (least, most), (t[0], t[1]), (smallest, largest))

@@ -25,11 +25,10 @@ from ...spec import settings
 from ...spec.model import Cell, Paper
 from ..findings import Finding, finding
 from ..identity import grouped, numbers
-from ..rounding import interval, rounded
+from ..rounding import DDOFS, interval, rounded
 from .granularity import SHARES, clients_and_size
 
 KIND = "spread-grid"
-DDOFS = (0, 1)
 BY_CLIENT = "_sd"
 """Behind a metric: its spread over clients, printed as a number of its own."""
 MOST_SUMS = 2_000
@@ -55,6 +54,11 @@ class Asked:
         first, last = math.ceil(self.mean[0] * scale), math.floor(self.mean[1] * scale)
         return range(max(0, first), min(self.images * self.runs, last) + 1)
 
+    def square(self, sd: Fraction, total: int) -> Fraction:
+        """The sum of squares, in images, that has this SD in percent beside a sum."""
+        deviations = (sd * self.images / 100) ** 2 * (self.runs - self.ddof)
+        return deviations + Fraction(total**2, self.runs)
+
 
 @dataclass(frozen=True)
 class Spread:
@@ -71,15 +75,15 @@ class Spread:
     def asked(self) -> list[Asked]:
         """The questions of each kind of SD, where the number of images is known."""
         mean, sd = interval(self.mean.printed), rounded(self.sd)
-        n = self.images
-        return [] if n is None else [Asked(mean, sd, n, self.runs, ddof) for ddof in self.ddofs]
+        n, ddofs = self.images or 0, self.ddofs if self.images else ()
+        return [Asked(mean, sd, n, self.runs, ddof) for ddof in ddofs]
 
     @property
     def fits(self) -> bool:
         """Whether some kind of SD is possible."""
-        if self.images is not None:
-            return any(map(is_possible, self.asked))
-        return float(rounded(self.sd)[0]) <= self.limit * (1 + 1e-12)
+        if self.images is None:
+            return float(rounded(self.sd)[0]) <= self.limit * (1 + 1e-12)
+        return any(map(is_possible, self.asked))
 
     @property
     def limit(self) -> float:
@@ -114,23 +118,14 @@ def _over_runs(paper: Paper) -> Iterator[Spread]:
 
 def _over_clients(paper: Paper) -> Iterator[Spread]:
     """Means and spreads over clients, in cells of their own."""
-    means: dict[tuple[object, ...], Cell] = {}
-    spreads: list[tuple[tuple[object, ...], Cell]] = []
+    known: dict[tuple[object, ...], Cell] = {}
     for one in numbers(paper):
-        metric = one.cell.metric or ""
-        key: tuple[object, ...] = (
-            one.cell.table,
-            one.experiment,
-            one.round,
-            metric.removesuffix(BY_CLIENT),
-        )
-        if metric in SHARES:
-            means[key] = one.cell
-        elif key[-1] in SHARES:
-            spreads.append((key, one.cell))
-    for key, cell in spreads:
-        mean, clients = means.get(key), settings.get(cell.experiment, "clients.count")
-        if mean is not None and isinstance(clients, int) and clients > 1:
+        known[one.cell.table, one.experiment, one.round, one.cell.metric or ""] = one.cell
+    for (*place, metric), cell in known.items():
+        mean_of = str(metric).removesuffix(BY_CLIENT)
+        mean, clients = known.get((*place, mean_of)), settings.get(cell.experiment, "clients.count")
+        is_spread = mean_of != metric and mean_of in SHARES
+        if is_spread and mean is not None and isinstance(clients, int) and clients > 1:
             yield Spread(mean, cell.printed.value or Decimal(0), clients, None, DDOFS, cell)
 
 
@@ -159,7 +154,7 @@ def _near(asked: Asked, sd: Fraction) -> str:
     n, images = asked.runs, asked.images
     near = []
     for total in asked.totals:
-        target = (sd * images / 100) ** 2 * (n - asked.ddof) + Fraction(total**2, n)
+        target = asked.square(sd, total)
         below = math.floor(target) - (math.floor(target) - total) % 2
         for square in (below, below + 2):
             variance = (square - Fraction(total**2, n)) / (n - asked.ddof)
@@ -202,23 +197,13 @@ def _example(fitting: Sequence[Spread]) -> str:
 def sums(asked: Asked) -> Iterator[tuple[int, tuple[int, int]]]:
     """Each whole S that gives the mean, with the range of whole Q, of any parity, for the SD."""
     for total in asked.totals:
-        low, high = squares(asked, total)
-        if low <= high:
-            yield total, (low, high)
-
-
-def squares(asked: Asked, total: int) -> tuple[int, int]:
-    """The least and largest whole sum of squares that print so, of values with that sum."""
-    n, images = asked.runs, asked.images
-    low, high = (
-        (max(end, Fraction(0)) * images / 100) ** 2 * (n - asked.ddof) + Fraction(total**2, n)
-        for end in asked.sd
-    )
-    below, over = divmod(total, n)
-    least = over * (below + 1) ** 2 + (n - over) * below**2
-    full, rest = divmod(total, images)
-    most = full * images**2 + rest**2
-    return max(math.ceil(low), least), min(math.floor(high), most)
+        low, high = (asked.square(max(end, Fraction(0)), total) for end in asked.sd)
+        below, over = divmod(total, asked.runs)
+        least = over * (below + 1) ** 2 + (asked.runs - over) * below**2
+        full, rest = divmod(total, asked.images)
+        ends = max(math.ceil(low), least), min(math.floor(high), full * asked.images**2 + rest**2)
+        if ends[0] <= ends[1]:
+            yield total, ends
 
 
 def is_possible(asked: Asked) -> bool:
