@@ -1,8 +1,8 @@
 """How judged tables are laid out, for every format: grids, number formats, shared departures."""
 
+import itertools
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ..benchmark.results import (
     AuditFinding,
@@ -73,16 +73,14 @@ SUPPORT: dict[SupportWord, str] = {
 _DATA = ("pretraining.data", "clients.data")
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """One row of a grid: its label and its cells, None where the paper printed nothing."""
 
     label: tuple[str, ...]
     cells: tuple[CellResult | None, ...]
 
 
-@dataclass(frozen=True)
-class Grid:
+class Grid(NamedTuple):
     """A table as printed: column labels (parts from outer to inner) and lines."""
 
     columns: tuple[tuple[str, ...], ...]
@@ -100,15 +98,10 @@ class Grid:
 
     def header(self, depth: int) -> list[tuple[str, int]]:
         """The header line at `depth` as (text, columns spanned); equal neighbours are joined."""
-        spans: list[tuple[str, int]] = []
-        previous: tuple[str, ...] | None = None
-        for column in self.columns:
-            text = column[depth] if depth < len(column) else ""
-            if previous is not None and column[: depth + 1] == previous[: depth + 1]:
-                spans[-1] = (text, spans[-1][1] + 1)
-            else:
-                spans.append((text, 1))
-            previous = column
+        spans = []
+        for _, alike in itertools.groupby(self.columns, lambda column: column[: depth + 1]):
+            first, *others = alike
+            spans.append((first[depth] if depth < len(first) else "", 1 + len(others)))
         return spans
 
 
@@ -210,30 +203,19 @@ def places(cell: CellResult) -> int:
     return decimals(cell.published, 2 if cell.unit == "%" else 4)
 
 
-@dataclass(frozen=True)
-class Gathered:
-    """One departure or unstated setting, told once, with the tables that it concerns."""
-
-    departure: Departure
-    tables: tuple[TableResult, ...]
-
-
-def gathered(report: Report, what: Literal["departures", "unstated"]) -> list[Gathered]:
-    """Every departure from the protocol or unstated setting, those of most tables first."""
+def gathered(
+    report: Report, what: Literal["departures", "unstated"]
+) -> list[tuple[Departure, str]]:
+    """Every departure or unstated setting with its tables, 'all' or '3, fig. 4'; most first."""
     tables: dict[Departure, list[TableResult]] = {}
     for table in report.tables:
         for departure in dict.fromkeys(getattr(table, what)):
             tables.setdefault(departure, []).append(table)
-    listed = [Gathered(departure, tuple(concerned)) for departure, concerned in tables.items()]
-    return sorted(listed, key=lambda one: -len(one.tables))
-
-
-def concerned(gathered: Gathered, report: Report) -> str:
-    """'all', or the tables that a departure concerns: '3, fig. 4'."""
-    if len(gathered.tables) == len(report.tables):
-        return "all"
-    titles = ", ".join(map(title, gathered.tables))
-    return titles.replace("Table ", "").replace("Figure", "fig.")
+    told = []
+    for departure, own in sorted(tables.items(), key=lambda one: -len(one[1])):
+        titles = ", ".join(map(title, own)).replace("Table ", "").replace("Figure", "fig.")
+        told.append((departure, "all" if len(own) == len(report.tables) else titles))
+    return told
 
 
 def all_claims(report: Report) -> list[tuple[TableResult, ClaimResult]]:
@@ -249,13 +231,12 @@ def findings_of(table: TableResult, cell: CellResult) -> tuple[AuditFinding, ...
 
 def ranges(positions: Iterable[int]) -> str:
     """Positions as numbers that count from 1: (0, 1, 2, 5) → '1–3, 6'."""
-    spans: list[list[int]] = []
-    for number in sorted(position + 1 for position in positions):
-        if spans and spans[-1][-1] == number - 1:
-            spans[-1] = [spans[-1][0], number]
-        else:
-            spans.append([number])
-    return ", ".join("–".join(map(str, span)) for span in spans)
+    spans = []
+    numbered = enumerate(sorted(positions), start=-1)
+    for _, run in itertools.groupby(numbered, lambda one: one[1] - one[0]):
+        first, *others = (position + 1 for _, position in run)
+        spans.append(f"{first}–{others[-1]}" if others else str(first))
+    return ", ".join(spans)
 
 
 def has_more(table: TableResult, cell: CellResult) -> bool:

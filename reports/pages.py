@@ -28,9 +28,7 @@ def page(
         loader=PackageLoader("fedrepro.reports", "templates"),
         autoescape=is_page,
         undefined=StrictUndefined,
-        finalize=_shown
-        if is_page
-        else lambda value: escape(value if isinstance(value, str) else str(value)),
+        finalize=_shown if is_page else _written,
         trim_blocks=True,
         lstrip_blocks=True,
     )

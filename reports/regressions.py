@@ -37,12 +37,14 @@ def lines(one: BaselineCheck, paint: Callable[[str], str]) -> Iterator[str]:
 
 def json_text(found: Sequence[BaselineCheck]) -> str:
     """What `fedrepro regress --json` prints: every movement with its sentence."""
+
+    def facts(one: BaselineCheck, *names: str) -> dict[str, object]:
+        return {name: getattr(one.baseline, name) for name in names}
+
     papers = [
         {
-            **{name: getattr(one.baseline, name) for name in ("paper", "profile", "on")},
-            "baseline": {
-                name: getattr(one.baseline, name) for name in ("created", "commit", "device")
-            },
+            **facts(one, "paper", "profile", "on"),
+            "baseline": facts(one, "created", "commit", "device"),
             "compared": len(one.places),
             "regressed": len(one.regressions),
             "movements": [{**asdict(moved), "sentence": moved.sentence} for moved in one.movements],

@@ -44,16 +44,14 @@ class ClaimCurve:
 
 def curves(report: Report) -> list[ClaimCurve]:
     """Every claim of a report with universes; those that hang on a reading come first."""
-    found = []
-    for table, claim in layout.all_claims(report):
-        under = tuple(
-            one
-            for universe in report.universes
-            for one in universe.claims
-            if (one.table, one.id) == (table.id, claim.id)
-        )
-        if under:
-            found.append(ClaimCurve(table, claim, under))
+    under: dict[tuple[str, str], list[ClaimUnder]] = {}
+    for one in (one for universe in report.universes for one in universe.claims):
+        under.setdefault((one.table, one.id), []).append(one)
+    found = [
+        ClaimCurve(table, claim, tuple(under[table.id, claim.id]))
+        for table, claim in layout.all_claims(report)
+        if (table.id, claim.id) in under
+    ]
     return sorted(found, key=lambda one: (one.is_stable, not one.was_judged))
 
 
@@ -78,11 +76,9 @@ def said(under: ClaimUnder) -> str:
 
 def draw(under: Sequence[ClaimUnder]) -> Markup:
     """One claim by universe: differences and intervals on the line of no difference."""
-    ends = [0.0]
-    for one in under:
-        if one.ours is not None:
-            ends += [end for end in (one.ours.mean, one.ours.low, one.ours.high) if end is not None]
-    low, high = min(ends), max(ends)
+    known = (one.ours for one in under if one.ours is not None)
+    ends = [end for one in known for end in (one.mean, one.low, one.high) if end is not None]
+    low, high = min(0.0, *ends, 0.0), max(0.0, *ends, 0.0)
     width = _EDGE * 2 + _STEP * len(under)
 
     def y(value: float) -> str:

@@ -1,17 +1,8 @@
 """How much of what a claim states is seen in our trials: one word, from one mean over trials.
 
 A claim's contrast is the mean over its comparisons, signed as the claim states them. Its ratio to
-the same mean in print, with a t-interval over paired trials, gives the first word that fits:
-
-- ABSENT: the interval of the ratio lies within a quarter of zero.
-- HOLDS: the interval lies above one half, and each comparison's own interval above zero.
-- SAME DIRECTION: the interval lies above zero, and no comparison's own interval below it.
-- OPPOSITE: the interval lies below zero.
-- OPEN: none of these.
-
-Where the printed mean is not printed, within rounding or against the claim, direction alone counts.
-A stated number (`A - B > 2`) is a bound. Closeness (`~`) takes two one-sided tests. What is said of
-every trial holds only in all of them. Counted and computed numbers need no interval.
+the same mean in print, with a t-interval over paired trials, gives the word, by the rules of
+`docs/verdicts.md`.
 """
 
 import math
@@ -47,10 +38,8 @@ class ClaimAnswer:
 
     Attributes:
         kind: how it was asked.
-        comparisons: how many the claim makes.
-        shown: of how many the own interval lies as claimed.
+        shown, opposite: of how many comparisons the own interval lies as claimed, or the other way.
         behind: of how many the mean lies the other way.
-        opposite: of how many the own interval lies the other way.
         ours: the mean contrast with its interval, in the cells' unit.
         printed: the same mean in print, None where a value is not printed.
         ratio: ours over printed, where there is one.
@@ -78,11 +67,8 @@ class ClaimAnswer:
 class Comparison:
     """One elementary comparison of a claim: 'left op right' in the trials.
 
-    Attributes:
-        text: with the labels of its cells.
-        published_left, published_right: with printed numbers in their place.
-        differences: left less right by seed.
-        interval: of their mean; None without trials.
+    text: with the labels of its cells. published_left, published_right: with printed numbers in
+    their place. differences: left less right by seed, with the interval of their mean, if any.
     """
 
     text: str

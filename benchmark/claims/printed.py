@@ -2,13 +2,11 @@
 
 Every printed number stands for the interval of values that print so; a count stands for itself. A
 comparison is supported if it is true for all of them, contradicted if it is true for none.
-Arithmetic is exact.
+Arithmetic is exact. The same over all values that metrics can have finds comparisons that no run
+could break.
 
-Two intervals that only touch have one value in common, and that value is midway between prints:
-84.55 prints as 84.5 or as 84.6 by one rule, never as both. So ends are open or closed by the rule
-(half up, half to even), and what only touches can be equal if one rule closes both sides.
-
-The same arithmetic over all values that metrics can have finds comparisons that no run could break.
+Two intervals that only touch have one value in common, midway between prints: 84.55 prints as 84.5
+or as 84.6 by one rule (half up, half to even). They can be equal if one rule closes both ends.
 """
 
 import itertools
@@ -128,11 +126,9 @@ def range_over(node: Node, box: Box) -> Interval:
 
 
 def reaches_zero(node: Node) -> bool:
-    """Whether an expression whose range ends at zero is zero for numbers that print so.
+    """Whether an expression whose range ends at zero is zero for numbers rounded by one rule.
 
-    All numbers are rounded by one rule. An expression that names a cell twice is taken to reach it.
-
-    Raises `ZeroDivisionError` if a divisor may be zero.
+    One that names a cell twice is taken to be. Raises `ZeroDivisionError` as `range_over` does.
     """
     named = [leaf.key for leaf in leaves(node)]
     if len(set(named)) < len(named):
@@ -200,8 +196,7 @@ def _written(comparison: Elementary) -> str:
 def why_unbreakable(comparison: Elementary) -> str | None:
     """Why a comparison is true (or false) whatever its cells hold; None where it can be either.
 
-    The range of the difference of both sides is taken over all values that the cells' metrics can
-    have. Interval arithmetic may make it too wide, so a comparison that is named here is certain.
+    Interval arithmetic may make a range too wide, so a comparison that is named here is certain.
     """
     left, right = (
         {leaf.key for leaf in leaves(one)} for one in (comparison.left, comparison.right)

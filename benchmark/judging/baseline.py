@@ -26,11 +26,7 @@ _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 
 @dataclass(frozen=True, config=_STRICT)
 class RecordedCell:
-    """A cell of a baseline.
-
-    trials: by seed in order, None where one is missing. published, margin: that it is held against;
-    nothing in older baselines.
-    """
+    """A cell of a baseline. trials: by seed in order, None where one is missing."""
 
     trials: tuple[float | None, ...]
     verdict: str
@@ -123,11 +119,7 @@ def save(path: Path, baseline: Recorded) -> None:
 
 
 def load(path: Path) -> Recorded:
-    """A recorded baseline.
-
-    Raises `FedreproError` if there is none, it is damaged, or a version with another schema wrote
-    it.
-    """
+    """A recorded baseline; `FedreproError` if there is none, or it is damaged or of old schema."""
     found = _read(path, "baseline", TypeAdapter(Recorded).validate_json)
     if found.schema != SCHEMA:
         raise FedreproError(
@@ -138,10 +130,7 @@ def load(path: Path) -> Recorded:
 
 
 def read_reports(path: Path) -> list[Recorded]:
-    """The reports in a `report.json`, in what is compared of them.
-
-    Raises `FedreproError` if it cannot be read or is no report.
-    """
+    """The reports in a `report.json`, in what is compared of them; `FedreproError` for none."""
 
     def parse(content: bytes) -> list[Recorded]:
         found = TypeAdapter(list[dict[str, Any]] | dict[str, Any]).validate_json(content)

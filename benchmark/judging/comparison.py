@@ -73,10 +73,9 @@ class Movement:
 class BaselineCheck:
     """One paper against its baseline.
 
-    places: every cell, table and claim of the baseline that was compared, as in `Movement.where`.
-    failed: trials that failed here and not in the baseline, a sentence each. blind: cells whose
-    mean may fall to the end of its metric within its tolerance. inexact: why numbers were compared
-    by tolerance although equal ones were asked for.
+    places: what was compared, as in `Movement.where`. failed: trials that failed here and not in
+    the baseline, a sentence each. inexact: why numbers were compared by tolerance although equal
+    ones were asked for. blind: cells whose mean may fall to the end of its metric unseen.
     """
 
     baseline: Recorded
@@ -104,14 +103,11 @@ def compare(
 ) -> list[Movement]:
     """What moved; an empty list says that nothing did.
 
-    Args:
-        source: by run key of the later side, the SHA-256 of each file of its code; if given,
-            movements name the files that were edited in between.
-        groups: by cell, its method and metric; if given, the means over all cells of a group are
-            compared, too.
+    source: by run key of the later side, the SHA-256 of each file of its code, so that movements
+    name the files that were edited. groups: by cell its method and metric, over whose cells means
+    are compared, too.
 
-    Raises:
-        FedreproError: if the sides have no table in common: that would compare nothing.
+    Raises `FedreproError` if the sides have no table in common: that would compare nothing.
     """
     if not before.table_ids & after.table_ids:
         raise FedreproError(NOTHING_SHARED)
@@ -134,15 +130,11 @@ def compare(
 def check(baseline: Recorded, report: Report, *, exact: bool = False) -> BaselineCheck:
     """A report against its baseline.
 
-    Args:
-        baseline: of the same paper, profile, data set and series.
-        report: as judged now.
-        exact: whether every changed number is a regression, where versions and processor are those
-            of the baseline.
+    exact: whether every changed number is a regression, where versions and processor are those of
+    the baseline.
 
-    Raises:
-        FedreproError: for a baseline of anything else, for one that shares no trained cell with the
-            report, and for one with values that their metric cannot have.
+    Raises `FedreproError` for a baseline of another paper, profile, data set or series, one that
+    shares no trained cell with the report, and one with values that their metric cannot have.
     """
     for name in ("paper", "profile", "on", "series"):
         then, here = getattr(baseline, name), getattr(report, name)
@@ -182,10 +174,7 @@ def check(baseline: Recorded, report: Report, *, exact: bool = False) -> Baselin
 
 
 def _is_rounding(moved: Sequence[Movement]) -> bool:
-    """Whether means moved as arithmetic in another order moves them: by a tenth of what is allowed.
-
-    A status at its threshold may turn by that.
-    """
+    """Whether means moved by a tenth of what is allowed: statuses at a threshold turn by that."""
     values = [one for one in moved if one.what == "value"]
     rest = any(one.regression for one in moved if one.what not in ("value", *_WORDS))
     small = [abs(one.difference or 0) <= (one.tolerance or 0) / 10 for one in values]
@@ -254,10 +243,7 @@ def _why_inexact(baseline: Recorded, now: Recorded) -> str:
 
 
 def _is_part(cell: RecordedCell, side: Recorded) -> bool:
-    """Whether a cell shows single trials of a run that another cell shows with all of them.
-
-    Its values are compared there, where they have a spread.
-    """
+    """Whether a cell shows single trials of a run; another cell has all, which is compared."""
     own = cell.by_seed.items()
     return 0 < len(own) < 3 and any(
         one.run == cell.run and len(one.found) > 2 and own <= one.by_seed.items()

@@ -62,7 +62,7 @@ class CellTrials:
     """One cell's trials in its unit by `seeds`; None where a trial is missing.
 
     missing: why there is no value at all. is_error: whether that is more than not yet run.
-    incomplete: how many of the trials are there, and why not all; None if all are, or none is.
+    incomplete: how many trials are there, and why not all; None if all are, or none is.
     failed: `trial 3: diverged at round 7` for each failed trial of the run or of its start.
     """
 
@@ -94,8 +94,8 @@ class CellTrials:
 class Evidence:
     """What is known of the cells of one plan.
 
-    given: by cell, values that were made elsewhere, in the place of `trials`. declared: how runs of
-    which nothing is known depart from the paper, as is said of them. made: what they were run on.
+    given: by cell, values that were made elsewhere, instead of `trials`. declared: how their runs
+    are said to depart from the paper. made: what they were run on.
     """
 
     plan: Plan

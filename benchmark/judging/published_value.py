@@ -28,8 +28,7 @@ class PublishedValue:
     """The published side of a cell.
 
     low, high: bounds of what rounds to the printed value. spread: None where the paper prints none
-    for this experiment; of one run where it is borrowed. note: a sentence on where the spread is
-    from.
+    for this experiment; of one run where it is borrowed. note: where the spread is from.
     """
 
     value: float
@@ -79,10 +78,8 @@ def published_values(
 ) -> list[PublishedValue]:
     """The published sides of one table's numbers, their spreads pooled where they are alike.
 
-    ddof: None where the paper does not say which; 0 is taken, which makes the larger deviation of
-    it and so the wider interval.
-
-    runs: None where no number has a spread.
+    ddof: None where the paper does not say; 0 is taken, which makes the wider interval. runs: None
+    where no number has a spread.
     """
     deviations = [
         # The largest that a printed one may stand for.
@@ -133,9 +130,8 @@ def _measured(cell: Cell) -> object:
 def is_out_of_reach(margin: float, half_unit: float, published: Spread) -> bool:
     """Whether a margin can never give REPRODUCED beside a printed spread.
 
-    REPRODUCED asks for |d| + h + t * SE < margin. The standard error is at least that of the
-    printed number, and t at least 1.645, however many trials are made. So nothing fulfils it if
-    margin <= h + 1.645 * sd / sqrt(runs), with one run where the spread is borrowed.
+    REPRODUCED asks for |d| + h + t * SE < margin, with the standard error at least that of the
+    printed number, and t at least 1.645, however many trials are made.
     """
     return margin <= half_unit + Z * math.sqrt(published.variance_of_mean)
 

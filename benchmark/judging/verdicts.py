@@ -35,10 +35,7 @@ RATIOS = (1.5, 2.0, 3.0)
 
 @dataclass(frozen=True)
 class JudgedCell:
-    """All that a judged cell's verdict rests on. Values are in the table's unit.
-
-    limit: the largest value that can be measured (100 for an accuracy in percent), if any.
-    """
+    """What a verdict rests on, in the table's unit. limit: the largest possible value, if any."""
 
     published: PublishedValue
     trials: tuple[float, ...]

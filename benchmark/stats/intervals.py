@@ -46,10 +46,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What intervals and tests need of `n` finite values.
-
-    sd: with ddof = 1; not a number below two values. flat: whether all values are equal.
-    """
+    """`n` finite values. sd: with ddof = 1, not a number below two. flat: whether all are equal."""
 
     n: int
     mean: float
@@ -84,10 +81,7 @@ def is_flat(values: NDArray[np.float64], step: float = 0.0) -> bool:
 
 
 def tie(unit: str | None, largest: float) -> float:
-    """The difference up to which two values are equal: 1e-5 points of percentages.
-
-    In other units it is 1e-7 of the `largest` absolute value that is compared.
-    """
+    """The difference up to which two values are equal: 1e-5 points, or 1e-7 of the largest."""
     return _FLOAT32 * (100.0 if unit == "%" else largest)
 
 

@@ -4,12 +4,10 @@ A table is an array of rows (methods or settings) by columns (tasks); a cell tha
 not a number. Values are compared within columns, about the mean of the column, and not scaled: a
 column weighs as its printed values differ.
 
-- Retention: the slope of our values on the printed ones. 1 is a difference as large as printed, 0
-  is unrelated, below 0 is turned round.
-- Reliability: the part of the printed sum of squares that is not noise of one run. A perfect
-  repetition has this slope on average (regression dilution; Spearman 1904).
-- Relabelling p-value: a permutation test over the labels of rows. It is needed because unrelated
-  true differences also give a slope whose interval over trials misses zero.
+Retention is the slope of our values on the printed ones. Reliability is the part of the printed sum
+of squares that is not noise of one run, and on average the slope of a perfect repetition
+(regression dilution; Spearman 1904). The relabelling p-value is a permutation test over labels of
+rows: unrelated true differences also give a slope whose interval over trials misses zero.
 """
 
 import itertools

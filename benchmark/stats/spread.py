@@ -76,12 +76,11 @@ def trials_needed(
 ) -> int | None:
     """The smallest number of trials above `n` at which REPRODUCED or DISCREPANT is reached.
 
-    None if not even `MOST_TRIALS` would do: more trials of ours cannot shrink the published side's
-    own uncertainty. Every number is tried, since Welch's degrees of freedom do not rise steadily.
+    None if not even `MOST_TRIALS` would do. Every number is tried, since Welch's degrees of freedom
+    do not rise steadily.
 
     farthest, nearest: the largest and smallest |difference| that rounding allows; these and `sd` of
-    our trials are taken to stay as they are. tests: cells of the table that are tested; a p-value
-    of 5 % over all of them is enough for Holm.
+    our trials are taken to stay. tests: cells of the table that are tested (Holm).
     """
     counts = np.arange(n + 1, MOST_TRIALS + 1)
     errors = standard_errors(sd, counts, published)

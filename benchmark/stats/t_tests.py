@@ -33,10 +33,7 @@ def _below(statistic: Floats, df: ArrayLike) -> Floats:
 
 
 def p_equivalent(difference: float, error: ArrayLike, df: ArrayLike, margin: float) -> Floats:
-    """P-value that |true difference| < margin: the larger one of two one-sided tests.
-
-    error: standard error of `difference`, positive.
-    """
+    """P-value that |true difference| < margin, by the standard error: the larger of two tests."""
     return _below((abs(difference) - margin) / np.asarray(error), df)
 
 
@@ -52,9 +49,7 @@ def p_beyond(difference: float, error: ArrayLike, df: ArrayLike, margin: float) 
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjusted p-values in the order given; reject those at most alpha.
-
-    The family-wise error is then at most alpha, whatever the dependence.
+    """Adjusted p-values in the order given, whatever their dependence.
 
     Source: Holm, A simple sequentially rejective multiple test procedure, 1979.
     """
@@ -72,13 +67,10 @@ def p_text(value: float) -> str:
 def shares(counts: Sequence[int], declared: int) -> list[float]:
     """The share of the level that each look may spend; they add up to at most one.
 
-    Whoever adds trials until a test passes errs in 11 to 16 % of cases. The spending function
-    f(t) = ln(1 + (e - 1) t) of the share t of declared trials has boundaries about as constant as
-    those of Pocock 1977, and the union bound keeps the level for any test, however looks depend on
-    each other.
+    The spending function f(t) = ln(1 + (e - 1) t) of the share t of declared trials has boundaries
+    about as constant as those of Pocock 1977. The union bound keeps the level for any test.
 
-    counts: of trials at each look. A look that adds no trial to an earlier one has share 0, and
-    trials beyond `declared` (at least 1) have none left to spend.
+    counts: of trials at each look; those beyond `declared` (at least 1) have nothing to spend.
     """
     found, spent = [], 0.0
     for count in counts:
@@ -91,8 +83,7 @@ def shares(counts: Sequence[int], declared: int) -> list[float]:
 def reached(looks: Sequence[int], trials: int) -> tuple[int, float]:
     """How many of some paired trials count, and the level of their intervals.
 
-    looks: declared numbers of trials, rising. None declared, or none reached, counts all trials at
-    the whole level.
+    looks: declared numbers of trials, rising; where none is reached, all count at the whole level.
     """
     found = [look for look in looks if look <= trials]
     if not found:

@@ -32,15 +32,12 @@ def _suites(report: Report) -> Iterator[ElementTree.Element]:
 
 
 def _filled(suite: ElementTree.Element, report: Report, table: TableResult) -> ElementTree.Element:
-    statements = {
-        "external": "" if report.external is None else report.external.statement,
-        "earlier": scoreboard.of_earlier_code(report.edited),
-    }
-    if any(statements.values()):
+    external, earlier = report.external, scoreboard.of_earlier_code(report.edited)
+    statements = {"external": external.statement if external else "", "earlier": earlier}
+    if told := [one for one in statements.items() if one[1]]:
         said = ElementTree.SubElement(suite, "properties")
-        for what, statement in statements.items():
-            if statement:
-                ElementTree.SubElement(said, "property", name=what, value=printable(statement))
+        for what, statement in told:
+            ElementTree.SubElement(said, "property", name=what, value=printable(statement))
     for cell in table.cells:
         word = cell.verdict.word
         _add(suite, layout.cell_name(cell), word, _reason(cell), cell.fails)

@@ -30,12 +30,9 @@ def test_numbers_of_the_running_text_are_no_table(report: Report, id: str, title
 
 
 def test_a_departure_is_told_once_with_the_tables_that_it_concerns(report: Report) -> None:
-    told = {
-        one.departure.setting: layout.concerned(one, report)
-        for one in layout.gathered(report, "departures")
-    }
+    told = {one.setting: tables for one, tables in layout.gathered(report, "departures")}
     assert told == {"clients.data": "all", "training.rounds": "3"}
-    assert [layout.concerned(one, report) for one in layout.gathered(report, "unstated")] == ["all"]
+    assert [tables for _, tables in layout.gathered(report, "unstated")] == ["all"]
 
 
 def test_reproduced_values_are_shown_with_the_printed_number_of_decimals() -> None:
