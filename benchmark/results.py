@@ -13,9 +13,8 @@ from .claims.answer import ClaimWord as ClaimWord
 from .claims.answer import Comparison as Comparison
 from .claims.answer import ControlWord as ControlWord
 from .claims.printed import SupportWord as SupportWord
-from .judging.answers import Lead
-from .judging.table_answer import TableAnswer
-from .judging.table_answer import TableWord as TableWord
+from .judging.answers import Lead, TableAnswer
+from .judging.answers import TableWord as TableWord
 from .stats.intervals import Interval
 
 VerdictWord = Literal[

@@ -1,6 +1,6 @@
 """What an answer stands on, in one line: differences, ratio to the published difference, trials."""
 
-from ..benchmark.judging.table_answer import bare_label
+from ..benchmark.judging.answers import bare_label
 from ..benchmark.results import ClaimResult, TableResult
 from ..benchmark.stats.intervals import Interval
 from . import layout

@@ -117,14 +117,16 @@ def compare(
         code = (source or {}).get("" if new is None else new.run or "", {})
         edited = [file for file, now in code.items() if now not in before.sources.get(file, ())]
         files = tuple(sorted(edited)) if before.sources else ()
+        is_part = old is not None and _is_part(old, before)
         moves = _moved(place, old, new, before.compared)
-        if old is not None and new is not None and _is_part(old, before):
-            moves = (one for one in moves if one.what != "value")
-        found += (replace(one, files=files) for one in moves)
-    found += _restated(before, after)
-    found += _of_methods(before, after, groups or {})
-    found += _reworded("table", before.tables, after.tables)
-    return [*found, *_reworded("claim", before.claims, after.claims)]
+        found += (replace(one, files=files) for one in moves if one.what != "value" or not is_part)
+    return [
+        *found,
+        *_restated(before, after),
+        *_of_methods(before, after, groups or {}),
+        *_reworded("table", before.tables, after.tables),
+        *_reworded("claim", before.claims, after.claims),
+    ]
 
 
 def check(baseline: Recorded, report: Report, *, exact: bool = False) -> BaselineCheck:
@@ -158,8 +160,11 @@ def check(baseline: Recorded, report: Report, *, exact: bool = False) -> Baselin
             replace(one, regression=True, tolerance=0.0) if one.what == "value" else one
             for one in moved
         ]
-    mended = [one for one in baseline.failed if one not in now.failed]
-    moved += [Movement("failure", one, "failed", "not as recorded") for one in mended]
+    moved += [
+        Movement("failure", one, "failed", "not as recorded")
+        for one in baseline.failed
+        if one not in now.failed
+    ]
     trained = baseline.trained.keys() | now.trained.keys()
     cells = (place for place in baseline.cells if place in trained)
     methods = (one.where for one in moved if one.what == "method")
@@ -256,9 +261,9 @@ def _moved(
 ) -> Iterator[Movement]:
     a, b = (ABSENT if side is None else side.verdict for side in (old, new))
     before, after = ({} if side is None else side.by_seed for side in (old, new))
-    is_lost = (old is not None and new is None) or (bool(before) and not after)
+    is_lost = b == ABSENT or (bool(before) and not after)
     if is_lost or a != b:
-        is_worse = old is not None and (a == "REPRODUCED" or b == "DISCREPANT")
+        is_worse = a != ABSENT and (a == "REPRODUCED" or b == "DISCREPANT")
         yield Movement("verdict", place, a, b, regression=is_lost or is_worse)
     if not before or not after:
         return

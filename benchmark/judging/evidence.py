@@ -117,10 +117,7 @@ class Evidence:
         return [one.record for one in found if isinstance(one, Finished)]
 
     def arrays(self, config: RunConfig | None, seed: int) -> Arrays:
-        """The arrays of a trial; none if it is not finished.
-
-        Raises `StoreError` if they cannot be read.
-        """
+        """The arrays of a trial, none if it is not finished; `StoreError` for unreadable ones."""
         found = Missing() if config is None else self.trial(config, seed)
         return {} if isinstance(found, Missing) else found.arrays()
 

@@ -11,8 +11,7 @@ from typing import get_args
 from ..claims.answer import ClaimResult
 from ..results import TableResult, TableWord
 from ..stats.intervals import Interval
-from .answers import Lead
-from .table_answer import TableAnswer, bare_label
+from .answers import Lead, TableAnswer, bare_label
 
 _SAID: Mapping[str, tuple[str, str, str, str]] = {
     "HOLDS": ("{}", "yes", "holds", "hold"),

@@ -19,13 +19,13 @@ from ..spec.model import CellKey, Claim, Table
 from ..stats.intervals import describe
 from . import first_lines
 from .answers import answer, pooled
-from .cell_verdicts import cell_verdicts
 from .controls import Controls, claim_under, given, parts, table_under
 from .evidence import Evidence, Finished, Trials
 from .figure_data import panels
 from .observed import Observed, observed, printed_names
 from .other_readings import choices, read_otherwise, universes, with_other_readings
 from .provenance import command_of, more_trials, provenance, run_on, run_summaries
+from .verdicts import cell_verdicts
 
 
 def judge(
@@ -47,32 +47,23 @@ def judge(
         found = trials.get((run.key, seed))
         return found is not None and (isinstance(found, Finished) or found.failed)
 
-    shown = plan.as_far_as_reached(was_tried)
-    others = {name: Evidence(one, trials) for name, one in read_otherwise(shown).items()}
-    return judge_evidence(
-        Evidence(shown, trials), others, command=command, wall_s=wall_s, audit=audit
-    )
+    shown = Evidence(plan.as_far_as_reached(was_tried), trials)
+    return judge_evidence(shown, command=command, wall_s=wall_s, audit=audit)
 
 
 def judge_evidence(
-    evidence: Evidence,
-    others: Mapping[str, Evidence] | None = None,
-    *,
-    command: str,
-    wall_s: float = 0.0,
-    audit: bool = True,
+    evidence: Evidence, *, command: str, wall_s: float = 0.0, audit: bool = True
 ) -> Report:
-    """The report of a plan on what is known of its cells.
-
-    others: by reading that reads the same trials in another way, what is known under it.
-
-    Takes and raises otherwise what `judge` does.
-    """
+    """The report of a plan on what is known of its cells; takes and raises what `judge` does."""
     plan = evidence.plan
     found = findings_for(plan.paper, plan.tables) if audit else ()
     judging, taken = _Judging(plan, evidence, found), plan.paper.readings
     judged = judging.tables()
-    read = {name: _Judging(one.plan, one, ()).tables() for name, one in (others or {}).items()}
+    others = read_otherwise(plan) if evidence.given is None else {}
+    read = {
+        name: _Judging(other, Evidence(other, evidence.trials), ()).tables()
+        for name, other in others.items()
+    }
     return Report(
         paper=plan.paper.id,
         title=plan.paper.title,

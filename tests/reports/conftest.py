@@ -6,8 +6,7 @@ from typing import get_args
 import pytest
 
 from fedrepro.benchmark.claims.answer import ClaimAnswer
-from fedrepro.benchmark.judging.answers import Lead
-from fedrepro.benchmark.judging.table_answer import TableAnswer
+from fedrepro.benchmark.judging.answers import Lead, TableAnswer
 from fedrepro.benchmark.results import (
     AuditFinding,
     CellResult,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fedrepro.benchmark.judging.table_answer import answer_table
+from fedrepro.benchmark.judging.answers import answer_table
 from fedrepro.benchmark.stats.intervals import t_interval
 from fedrepro.benchmark.stats.pattern import relabelling_p, retention
 from tests.benchmark.answer.simulated import (

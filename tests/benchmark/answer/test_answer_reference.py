@@ -11,9 +11,8 @@ import pytest
 
 from fedrepro.benchmark.claims.answer import Known, answer_claim
 from fedrepro.benchmark.claims.bind_cells import bind
-from fedrepro.benchmark.judging.answers import lead, printed_variance
+from fedrepro.benchmark.judging.answers import answer_table, lead, printed_variance
 from fedrepro.benchmark.judging.observed import columns_of, once, pattern_of
-from fedrepro.benchmark.judging.table_answer import answer_table
 from fedrepro.benchmark.metrics import metric as facts_of
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.stats.pattern import correlation

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from fedrepro.benchmark.judging.table_answer import answer_table
+from fedrepro.benchmark.judging.answers import answer_table
 from fedrepro.benchmark.stats.intervals import Interval, detectable, t_interval
 from fedrepro.benchmark.stats.pattern import (
     Pattern,
