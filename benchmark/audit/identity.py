@@ -26,8 +26,7 @@ V = TypeVar("V")
 class ComparableValue:
     """A printed number of an experiment, and what it is compared by.
 
-    experiment: a key that two numbers share if they read the same run, whatever options the spec
-    gives that its method does not have; of runs that are not planned, all that the spec says.
+    experiment: shared by numbers that read one run; of runs that are not planned, all of the spec.
     """
 
     cell: Cell

@@ -71,8 +71,8 @@ def squares_of(values: Sequence[Interval]) -> Interval:
 def _least_squares(values: Sequence[tuple[int, int]]) -> Fraction:
     """The least sum of squared deviations: of the distances to the point that is nearest to all.
 
-    Between two neighbouring ends of intervals the same values reach the point, and the others stay
-    at an end. The point is the mean of these ends, at the one place where that lies in between.
+    Between two neighbouring ends the same values reach the point, which is the mean of the ends at
+    which the others stay, where that lies in between.
     """
     ends = sorted({end for value in values for end in value})
     for left, right in itertools.pairwise(ends):

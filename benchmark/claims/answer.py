@@ -204,12 +204,11 @@ def _known(least: float, contrasts: Contrasts) -> ClaimAnswer:
     own, k = contrasts.intervals(contrasts.level), len(contrasts.comparisons)
     each = (one for both in own for one in both)
     weakest = min(each, key=lambda one: -math.inf if one.low is None else one.low)
-    ends = "" if weakest.low is None else f" [{weakest.low:.3g}, {weakest.high:.3g}]"
     shown = sum(all(one.lies_above(least) for one in both) for both in own)
     ahead = (np.minimum(contrasts.ours, contrasts.by_trial) > least).all(axis=0)
     return ClaimAnswer(
         "SEEN" if shown == k else "NOT SEEN",
-        f"{weakest.mean:.3g}{ends}, at least {least:g} is needed.".replace("-", "−"),
+        f"{weakest.shown('.3g')}, at least {least:g} is needed.",
         "control",
         k,
         shown=shown,

@@ -1,18 +1,17 @@
 """What moved between two judged reports, or between a recorded baseline and a report.
 
-Seed k is the same trial on both sides: where all values are equal, nothing moved. What the earlier
-side has and the later one lacks (a cell, a trial, a claim, a table) is a regression, and so is a
-worse word. What other seeds of unchanged code may give comes from the earlier trials alone: a run
-cannot widen its own tolerance. With s their deviation, n and m the numbers of trials of both sides,
+Seed k is the same trial on both sides. What the earlier side has and the later one lacks (a cell, a
+trial, a claim, a table) is a regression, and so is a worse word. What other seeds of unchanged code
+may give comes from the earlier trials alone: a run cannot widen its own tolerance. With s their
+deviation, n and m the numbers of trials of both sides,
 
 - a mean may move by t * s * sqrt(1/n + 1/m), t of Student's t with n - 1 degrees of freedom;
 - a deviation s' may not exceed s by more than Fisher's F allows, and trials that differed may not
   be all equal;
 - the mean over all cells of a method, taken trial by trial, may move as a cell's mean may.
 
-The three questions share `LEVEL`: so often is unchanged code called changed on other seeds, if
-trials are normal. Each divides its third among what it compares (Bonferroni).
-Below three trials there is no tolerance.
+The three questions share `LEVEL`: so often is unchanged code called changed, if trials are normal.
+Each divides its third among what it compares (Bonferroni). Below three trials nothing may move.
 """
 
 import math

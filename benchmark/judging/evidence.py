@@ -1,9 +1,8 @@
 """What judging reads: trials, or why there are none, and what they say of planned cells.
 
 Trials that repeat another one under a new seed are counted once. Two trials of a table are taken
-for one if all its runs have equal values in both, and chance does not explain it. Chance is bounded
-by taking each run to have 16 equally likely results: two seeds agree in r independent runs with
-probability 16^-r. Fewer runs than show it pass as they are.
+for one if all its runs have equal values in both, and chance does not explain it: two seeds agree
+in r independent runs with probability 16^-r, if each has 16 equally likely results.
 """
 
 from collections import Counter
@@ -261,10 +260,7 @@ def _distinct_runs(
 
 
 def copied_seeds(runs: Sequence[Mapping[int, float]]) -> dict[int, int]:
-    """By seed that repeats an earlier one in all runs, that earlier seed.
-
-    Empty where fewer than two runs are given, or chance may explain the repeats.
-    """
+    """By seed that repeats an earlier one in all runs, two or more, that one; none by chance."""
     seeds = sorted({seed for run in runs for seed in run})
     first: dict[tuple[float | None, ...], int] = {}
     copies, agreeing = dict[int, int](), len(runs)
@@ -309,10 +305,7 @@ def find_trial(
     *,
     include_stale: bool = False,
 ) -> Finished | Missing:
-    """One trial; takes and raises what `load_trials` does.
-
-    A trial that failed when it was last tried is missing, whatever earlier code has made.
-    """
+    """As `load_trials`; a trial that failed when last tried is missing, whatever is older."""
     record, edited = store.find(run, seed), list[str]()
     if record is None and (error := store.error(run, seed)) is not None:
         return Missing(error, failed=True)

@@ -44,8 +44,7 @@ def panels(
 def _scatter(figure: Figure, cells: Sequence[CellResult]) -> Iterator[Series]:
     """One measure against another, a point for each row and trial.
 
-    The options `x` and `y` are last parts of column labels; what stands before them is a panel,
-    whose title says so where the runs depart from the paper.
+    The options `x` and `y` are last parts of column labels; what stands before them is a panel.
     """
     x, y = figure.x, figure.y
     by_place = {(cell.row, cell.column): cell for cell in cells}

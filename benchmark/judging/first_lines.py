@@ -46,10 +46,9 @@ def _first(tables: Sequence[TableResult]) -> Sequence[TableResult]:
 
 
 def sentence(name: str, claims: Sequence[ClaimResult], has_others: bool = False) -> str:
-    """What was found, in one sentence.
+    """What was found, in one sentence, about a paper that calls its method `name`.
 
-    name: of the paper, as it calls its method. has_others: whether the spec has headline claims
-    that are not shown.
+    has_others: whether the spec has headline claims that are not shown.
     """
     headlines = [one for one in claims if one.headline]
     if not headlines:
@@ -113,24 +112,22 @@ def _clause(claim: ClaimResult) -> str:
 
 def evidence(tables: Sequence[TableResult]) -> Iterator[str]:
     """The numbers behind the sentence: each headline claim, and the lead in its table."""
-    without: dict[tuple[str, str], dict[str, None]] = {}
-    for table in tables:
-        for claim in (one for one in table.claims if one.headline):
-            if claim.answer.ours is not None or claim.answer.kind == "counted":
-                yield f"{claim.headline} ({_place(table)}): {_answered(claim)}"
-            else:
-                why = claim.reason.partition(": ")[2] or claim.reason
-                unseen = _SAID[claim.word][1], why.rstrip(".")
-                without.setdefault(unseen, {})[_place(table)] = None
+    named = [one for one in tables if any(claim.headline for claim in one.claims)]
+    without: dict[tuple[str, str], list[str]] = {}
+    for table, claim in ((one, claim) for one in named for claim in one.claims if claim.headline):
+        if claim.answer.ours is not None or claim.answer.kind == "counted":
+            yield f"{claim.headline} ({_place(table)}): {_answered(claim)}"
+        else:
+            why = (claim.reason.partition(": ")[2] or claim.reason).rstrip(".")
+            without.setdefault((_SAID[claim.word][1], why), []).append(_place(table))
     for (word, why), places in without.items():
-        yield f"{word} ({listed(list(places))}): {why}"
-    for table in tables:
-        for lead in table.leads if any(one.headline for one in table.claims) else ():
-            is_silenced = any(one.answer.is_silenced for one in table.claims)
-            said = _led(lead, table.unit == "%", is_silenced)
-            where = f", {lead.columns} columns" if lead.columns > 1 else ""
-            own = bare_label(lead.own)
-            yield f"{own} against the best published baselines ({_place(table)}{where}): {said}"
+        yield f"{word} ({listed(list(dict.fromkeys(places)))}): {why}"
+    for table, lead in ((one, lead) for one in named for lead in one.leads):
+        is_silenced = any(one.answer.is_silenced for one in table.claims)
+        said = _led(lead, table.unit == "%", is_silenced)
+        where = f", {lead.columns} columns" if lead.columns > 1 else ""
+        own = bare_label(lead.own)
+        yield f"{own} against the best published baselines ({_place(table)}{where}): {said}"
 
 
 def would_show(tables: Sequence[TableResult]) -> Iterator[str]:
@@ -153,8 +150,8 @@ def totals(
 ) -> Iterator[str]:
     """How many tables and claims came out how, of all that there are.
 
-    contradictions: among printed numbers, None where they were not looked for. pooled: all tables
-    of the first metric together, None where they share no two trials.
+    contradictions: among printed numbers, None where not looked for. pooled: all tables together,
+    None where they share no two trials.
     """
     if failed:
         yield f"trials failed behind cells: {failed}"
@@ -167,9 +164,9 @@ def totals(
     figures = " and figures" if any(one.id.startswith("figure") for one in tables) else ""
     yield f"tables{figures}: {', '.join(shown)}"
     if pooled is not None:
-        said = f"differences {_times(pooled.retention)} times the published"
+        said = f"differences {pooled.retention.shown('.2f')} times the published"
         if pooled.rests_on is not None and pooled.without_it is not None:
-            said += f", {_times(pooled.without_it)} without {bare_label(pooled.rests_on)}"
+            said += f", {pooled.without_it.shown('.2f')} without {bare_label(pooled.rests_on)}"
         yield f"all tables together: {said}"
     elif any(one.answers for one in tables):
         yield "all tables together: fewer than two trials are common to all"
@@ -227,19 +224,11 @@ def _led(lead: Lead, points: bool, is_silenced: bool) -> str:
 
 def interval(one: Interval, points: bool) -> str:
     """`+37.2 [29.3, 45.1]`; three significant digits where values are no percentages."""
-    if one.low is None or one.high is None:
-        return _number(one.mean, points)
-    ends = (f"{end:.1f}" if points else f"{end:.3g}" for end in (one.low, one.high))
-    return f"{_number(one.mean, points)} [{', '.join(ends)}]".replace("-", "−")
-
-
-def _times(one: Interval) -> str:
-    ends = "" if one.low is None else f" [{one.low:.2f}, {one.high:.2f}]"
-    return f"{one.mean:.2f}{ends}".replace("-", "−")
+    return one.shown(".1f" if points else ".3g", "+")
 
 
 def _number(value: float, points: bool) -> str:
-    return (f"{value:+.1f}" if points else f"{value:+.3g}").replace("-", "−")
+    return interval(Interval(value), points)
 
 
 def _size(value: float, points: bool) -> str:

@@ -1,9 +1,8 @@
 """The published side of a cell: what its number may stand for, and how far it lies from a mean.
 
 - A printed deviation counts with its upper rounding bound, which widens every interval.
-- A number without one takes the deviation that the paper prints elsewhere for the same experiment,
-  in a table that the spec names (`[sd] from`). It then is a single run of that spread: a paper that
-  repeats an experiment five times in one table often prints single runs of it in others.
+- A number without one takes the deviation that the paper prints for the same experiment in a table
+  that the spec names (`[sd] from`). It then is a single run of that spread.
 - Where the paper prints none at all, the spread is ours (`stats.spread.standard_errors`), and the
   verdict says how it hangs on that.
 """
@@ -104,8 +103,8 @@ def published_values(
 def sd_sources(paper: Paper, table: Table) -> Mapping[CellKey, Cell]:
     """By cell of a table, the cell whose printed spread stands for it.
 
-    A table lends to itself (a row of single trials beside their mean and spread), then the tables
-    that its spec names, in order. What is published does not hang on the reading that is taken.
+    A table lends to itself, then the tables that its spec names, in order. What is published does
+    not hang on the reading that is taken.
     """
     paper = paper.as_taken or paper
     table = paper.table(table.id)

@@ -52,8 +52,7 @@ class Assessment:
     """The numbers behind one verdict, before any word is chosen.
 
     nearest, farthest: the smallest and the largest |difference| that rounding allows. errors: of
-    the difference, with degrees of freedom; all must be allowed. p_beyond: not corrected over the
-    table.
+    the difference, with degrees of freedom. p_beyond: not corrected over the table.
     """
 
     ours: Sample
@@ -70,10 +69,7 @@ class Assessment:
 
 
 def assess(cell: JudgedCell, ratio: float = 1.0) -> Assessment | None:
-    """The numbers behind a verdict; None where the trials have no spread to work with.
-
-    ratio: of the paper's spread to ours, where the paper prints none.
-    """
+    """The numbers behind a verdict, None for trials without spread; ratio as `_assessed`."""
     trials, published = describe(cell.trials), cell.published
     if trials is None or trials.n < 2 or trials.flat:
         return None

@@ -32,6 +32,12 @@ class Interval:
     def lies_below(self, bound: float) -> bool:
         return self.high is not None and self.high < bound
 
+    def shown(self, form: str, sign: str = "") -> str:
+        """`+37.2 [29.3, 45.1]` for the format `.1f` and the sign `+`."""
+        ends = [f"{end:{form}}" for end in (self.low, self.high) if end is not None]
+        span = f" [{', '.join(ends)}]" if ends else ""
+        return f"{self.mean:{sign}{form}}{span}".replace("-", "−")
+
     def over(self, divisor: float) -> Self:
         """The interval of the mean divided by a positive number."""
         ends = (None if end is None else end / divisor for end in (self.low, self.high))

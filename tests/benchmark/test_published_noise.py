@@ -1,7 +1,4 @@
-"""What a printed run that is noisier than ours does to REPRODUCED, by simulation.
-
-The table in docs/verdicts.md is `python -m tests.benchmark.test_published_noise`.
-"""
+"""What a printed run that is noisier than ours does to REPRODUCED, by simulation."""
 
 import numpy as np
 import pytest
@@ -122,17 +119,3 @@ def test_a_known_spread_leaves_nothing_to_say_of_ratios() -> None:
         side = PublishedValue(70.0, 69.995, 70.005, spread)
         (found,) = judge_table([JudgedCell(side, (70.1, 70.2, 70.0), 2.0)])
         assert (found.if_noisier, found.stands_to) == ((), None)
-
-
-def main() -> None:
-    """Prints the table of docs/verdicts.md."""
-    for n in (5, 20):
-        for ratio in RATIOS:
-            alone = verdicts(20_000, ratio=ratio, borrows=False, n=n)
-            lent = verdicts(20_000, ratio=ratio, borrows=True, n=n)
-            shown = false_rate(alone), false_rate(lent), false_sentences(alone, ratio)
-            print(f"| {n} | {ratio:g} |", *(f"{100 * one:.1f} % |" for one in shown))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,9 +1,8 @@
 """Does a single number of one table lie beyond every trial that another table prints of it?
 
-A single run is one more draw: it exceeds all n printed trials with probability 1 / (n + 1), and so
-it falls below them, methods taken as independent. Where several methods of a table lie beyond in
-one direction, other runs or another set-up are likelier than chance; the paper need not say which,
-so the finding is `undecidable`.
+A single run is one more draw: it exceeds all n printed trials, or falls below them, with
+probability 1 / (n + 1) each, methods taken as independent. Where several methods lie beyond in one
+direction, other runs or another set-up are likelier than chance.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,9 +1,8 @@
 """Do the printed tables support what the text says about them?
 
 Two kinds: `stated-number` for arithmetic of the text ('= 5.90'), `claim` for every other
-comparison. A sentence with several readings is inconsistent only if none is left open. Beyond the
-spec's bound for words such as 'about' (`~`, `vague`), which have none in the paper, it is
-undecidable.
+comparison. A sentence with several readings is inconsistent only if none is left open, and not by
+the spec's bound for words such as 'about' (`~`, `vague`), which have none in the paper.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

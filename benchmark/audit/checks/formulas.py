@@ -1,11 +1,9 @@
 """Do analytic cells print what their formula gives?
 
-Formulas rest on the spec's reading, so a cell that prints otherwise, or fits under a reading chosen
-afterwards, is `undecidable`, and the working shows the reading. A formula means one thing
-throughout a paper: a fit under some reading counts only if that reading fits more than half of the
-quantities that it can be tried on. If it fits just half of them, the fit counts unless so many
-readings were tried that one was likely to fit by chance. Cells that print symbols are left to the
-report.
+Formulas rest on the spec's reading, so a cell that prints otherwise is `undecidable`. A formula
+means one thing throughout a paper: a fit under another reading counts only if that fits more than
+half of the quantities that it can be tried on; or half of them, unless so many readings were tried
+that one was likely to fit by chance.
 """
 
 from collections import defaultdict
@@ -21,10 +19,7 @@ _MOST_LINES = 5
 _CHANCE = 0.5
 """Where as many readings fit by chance on average, one that fits says nothing by itself."""
 Tried = Mapping[tuple[str | None, str], Mapping[str, bool]]
-"""By formula and reading, the quantities that it was tried on, and whether it fits them.
-
-Cells that print one experiment's number again count once.
-"""
+"""By formula and reading, the quantities that it was tried on, each once, and whether it fits."""
 
 
 def needed(paper: Paper, tables: Collection[str]) -> Set[str]:
@@ -54,7 +49,6 @@ def check(paper: Paper) -> Iterator[Finding]:
         # A summary stands for dozens of readings; reports show all of them.
         many = len(verdict.working) > _MOST_LINES
         working = verdict.working[-2:] if many else verdict.working
-        # A fit under another reading than the stated one shows only that the print is possible.
         off, half = verdict.difference, float(cell.printed.half_unit)
         fits = verdict.detail == "EXACT" and off is not None and abs(off) <= half
         elsewhere = ""

@@ -1,10 +1,9 @@
 """Do accuracies lie on the grid that their number of test images allows? (GRIM)
 
-An accuracy pooled over n test images is k / n; so is the mean over clients with equally many test
-images each, n being their sum. Averaged over r runs it is k / (r n). Where that is coarser than the
-printed digits, a misprint shows. Where the number of images is not given, the least one that
-explains a table's values may still tell that one of them does not belong (Brown and Heathers, The
-GRIM test, 2017).
+An accuracy pooled over n test images is k / n, also as the mean over clients with equally many
+each; averaged over r runs it is k / (r n). Where that is coarser than the printed digits, a
+misprint shows. Where the number of images is not given, the least one that explains a table's
+values may still tell that one does not belong (Brown and Heathers, The GRIM test, 2017).
 """
 
 import math
@@ -69,10 +68,9 @@ def steps_of(cell: Cell, paper: Paper) -> int | None:
 
 
 def fewest_images(cells: Sequence[Cell], clients: int = 1, spare: int = 0) -> Mapping[int, int]:
-    """By how many values may be left out, up to `spare`, the fewest images that explain the others.
+    """By how many values are left out, up to `spare`, the fewest images that explain the others.
 
-    Images are test images per client. What only grids as fine as the printed digits explain is not
-    there.
+    Images are test images per client, on grids coarser than the printed digits.
     """
     end = -(-100 * 10 ** places_of(cells[0].printed) // clients)
     images = np.arange(1, end)
@@ -86,10 +84,7 @@ def fewest_images(cells: Sequence[Cell], clients: int = 1, spare: int = 0) -> Ma
 
 
 def on_grid(value: Interval, steps: int, reached: tuple[bool, bool] = (True, True)) -> bool:
-    """Whether a percentage that prints so can be k / `steps`.
-
-    reached: whether the ends of its interval print so, too.
-    """
+    """Whether a percentage can be k / `steps`. reached: whether its ends print so, too."""
     low, high = (end * steps / 100 for end in value)
     first, last = math.ceil(low), math.floor(high)
     first += first == low and not reached[0]

@@ -1,9 +1,8 @@
 """Is one experiment printed with one value, wherever a paper prints it?
 
-Compared are values of the same experiment, measure, round and trial, which may still be of other
-runs. Two tables are taken to print the same runs if at least half of the experiments that they
-share agree; only then is a difference inconsistent. Otherwise it is undecidable, and between a
-single number and a mean with its spread no finding at all.
+Compared are values of the same experiment, measure, round and trial. Two tables are taken to print
+the same runs if at least half of the experiments that they share agree; else a difference is
+undecidable, and between a single number and a mean with its spread no finding at all.
 """
 
 import itertools

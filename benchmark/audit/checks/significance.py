@@ -7,9 +7,7 @@ Satterthwaite 1946). s^2 = SD^2 n / (n - ddof') where ddof' is 1 for a printed p
 0), else the printed one is s already. Means of different rows are taken as independent.
 
 A number without a spread borrows mean and SD from the table that prints its experiment with them.
-Only `significant` has a test, and is inconsistent where no comparison of its kind can have p below
-5 %, or `no significant difference` where every p is. The spec's bound for such a word (`- 2.0`) is
-left out: here the spread is the bound.
+The spec's bound for such a word (`- 2.0`) is left out: here the spread is the bound.
 """
 
 import re
