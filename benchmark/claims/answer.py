@@ -38,8 +38,10 @@ class ClaimAnswer:
 
     Attributes:
         kind: how it was asked.
-        shown, opposite: of how many comparisons the own interval lies as claimed, or the other way.
+        comparisons: how many the claim makes.
+        shown: of how many the own interval lies as claimed.
         behind: of how many the mean lies the other way.
+        opposite: of how many the own interval lies the other way.
         ours: the mean contrast with its interval, in the cells' unit.
         printed: the same mean in print, None where a value is not printed.
         ratio: ours over printed, where there is one.
@@ -67,8 +69,11 @@ class ClaimAnswer:
 class Comparison:
     """One elementary comparison of a claim: 'left op right' in the trials.
 
-    text: with the labels of its cells. published_left, published_right: with printed numbers in
-    their place. differences: left less right by seed, with the interval of their mean, if any.
+    Attributes:
+        text: with the labels of its cells.
+        published_left, published_right: with printed numbers in their place.
+        differences: left less right by seed.
+        interval: of their mean; None without trials.
     """
 
     text: str
