@@ -17,7 +17,6 @@ from functools import cache
 from typing import Any
 
 from ...methods import registry
-from ...methods.costs.model_costs import network_cost
 from ..config import RunConfig, Trial, chain, with_starts
 from ..store.record import TrialRecord
 
@@ -246,6 +245,9 @@ def images_in(name: str, part: str) -> int | None:
 
 @cache
 def _multiply_adds(encoder: str, channels: int, size: int) -> int:
+    # What computes is imported when it is needed: `fedrepro list` says no time.
+    from ...methods.costs.model_costs import network_cost
+
     options = json.loads(encoder)
     network = registry.make("encoder", options["name"], options).build(channels, size)
     return max(1, network_cost(network, channels, size, size).multiply_adds)
