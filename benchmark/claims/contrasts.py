@@ -71,7 +71,8 @@ class Contrasts:
         """The mean in print; None where a value is not printed."""
         if any(leaf.printed.value is None for leaf in self.leaves):
             return None
-        return float(self._differences(_print).mean())
+        prints = self._differences(lambda leaf: np.asarray(float(leaf.printed.value or 0)))
+        return float(prints.mean())
 
     @cached_property
     def rounding(self) -> float:
@@ -136,7 +137,3 @@ class Contrasts:
         if not is_trained(leaf):
             return np.full(self.n, next(iter(trials.values())))
         return np.array([trials[seed] for seed in self._paired[0]])
-
-
-def _print(leaf: Cell) -> Floats:
-    return np.asarray(float(leaf.printed.value or 0))

@@ -144,7 +144,10 @@ def check(baseline: Recorded, report: Report, *, exact: bool = False) -> Baselin
     now = recorded(report)
     if not baseline.trained.keys() & now.cells.keys():
         raise FedreproError("the baseline has no trained cell of this report; record it again")
-    _check_bounds(baseline, report)
+    for place, cell in _cells(report):
+        for value in baseline.cells[place].found if place in baseline.cells else ():
+            if (problem := outside(value, cell.metric, cell.unit)) is not None:
+                raise FedreproError(f"the baseline is damaged: {place}: {problem}")
     moved = compare(
         baseline, now, source={run.key: run.source for run in report.runs}, groups=groups_of(report)
     )
@@ -223,13 +226,6 @@ def blind_cells(baseline: Recorded, report: Report) -> tuple[str, ...]:
             "tolerance; record more trials, or more rounds"
         )
     return tuple(found)
-
-
-def _check_bounds(baseline: Recorded, report: Report) -> None:
-    for place, cell in _cells(report):
-        for value in baseline.cells[place].found if place in baseline.cells else ():
-            if (problem := outside(value, cell.metric, cell.unit)) is not None:
-                raise FedreproError(f"the baseline is damaged: {place}: {problem}")
 
 
 def _why_inexact(baseline: Recorded, now: Recorded) -> str:

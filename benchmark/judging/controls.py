@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
+from typing import TypeVar
 
 from ..claims.answer import ClaimResult
 from ..planning.headroom import Headroom
@@ -9,7 +10,7 @@ from .answers import Answered
 
 Controls = Mapping[str, Sequence[ClaimResult]]
 """The judged controls of a plan, by the data set that they read."""
-_UNTOUCHED = ("NOT COMPARED", "NOT RUN")
+Found = TypeVar("Found", Answered, ClaimResult)
 _SILENT = "The miniature cannot speak on this"
 
 
@@ -26,20 +27,15 @@ def why_open(controls: Controls, data: Set[str]) -> str | None:
     return None
 
 
-def table_under(controls: Controls, found: Answered, data: Set[str]) -> Answered:
-    """What trials on these data sets say of a table, as far as controls allow."""
-    if (why := why_open(controls, data)) is None or found.word in _UNTOUCHED:
+def under_controls(controls: Controls, found: Found, data: Set[str]) -> Found:
+    """What trials on these data sets say of a table or claim, as far as controls allow."""
+    if (why := why_open(controls, data)) is None or found.word in ("NOT COMPARED", "NOT RUN"):
         return found
+    if isinstance(found, ClaimResult):
+        answer = replace(found.answer, word="OPEN", reason=why, is_silenced=True)
+        return replace(found, answer=answer)
     answers = tuple(replace(one, word="OPEN", reason=why) for one in found.answers)
     return replace(found, word="OPEN", reason=why, answers=answers)
-
-
-def claim_under(controls: Controls, found: ClaimResult, data: Set[str]) -> ClaimResult:
-    """What trials on these data sets say of a claim, as far as controls allow."""
-    if (why := why_open(controls, data)) is None or found.word in _UNTOUCHED:
-        return found
-    answer = replace(found.answer, word="OPEN", reason=why, is_silenced=True)
-    return replace(found, answer=answer)
 
 
 def given(data: Iterable[str], rooms: Mapping[str, Headroom]) -> str:

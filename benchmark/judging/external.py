@@ -10,7 +10,7 @@ from dataclasses import replace
 from ..external.binding import Given, bind_rows, external_plan, tables_of
 from ..external.rows import Row
 from ..results import Departure, External, ProtocolScale, Report, TableResult
-from ..spec.model import CellKey, Paper
+from ..spec.model import Paper
 from .evidence import CellTrials, Evidence
 from .judge import judge_evidence
 
@@ -53,7 +53,12 @@ def judge_external(
     evidence = Evidence(
         shown,
         {},
-        given={one.cell.key: _trials(one.cell.key, given) for one in shown.cells},
+        given={
+            one.cell.key: CellTrials(tuple(values.get(seed) for seed in given.seeds), given.seeds)
+            if (values := given.values.get(one.cell.key))
+            else CellTrials(missing="no result was given for this cell")
+            for one in shown.cells
+        },
         declared=None if is_full else declared,
         made=f"results of others, {full if is_full else own}",
     )
@@ -65,13 +70,6 @@ def judge_external(
         provenance=replace(report.provenance, seeds=given.seeds, device=known),
         external=external,
     )
-
-
-def _trials(key: CellKey, given: Given) -> CellTrials:
-    values = given.values.get(key, {})
-    if not values:
-        return CellTrials(missing="no result was given for this cell")
-    return CellTrials(tuple(values.get(seed) for seed in given.seeds), given.seeds)
 
 
 def _statement(

@@ -19,7 +19,7 @@ from ..spec.model import CellKey, Claim, Table
 from ..stats.intervals import describe
 from . import first_lines
 from .answers import answer, pooled
-from .controls import Controls, claim_under, given, parts, table_under
+from .controls import Controls, given, parts, under_controls
 from .evidence import Evidence, Finished, Trials
 from .figure_data import panels
 from .observed import Observed, observed, printed_names
@@ -184,7 +184,7 @@ class _Judging:
             found = replace(found, given=given(sorted(data), self.headroom))
         if not data or self.controls is None:
             return found
-        return claim_under(self.controls, found, data | self.data_in(table))
+        return under_controls(self.controls, found, data | self.data_in(table))
 
     def known(self, table: Table, comparisons: Sequence[Elementary]) -> Known:
         """What is known of the cells of a claim.
@@ -229,7 +229,7 @@ class _Judging:
         seen = self.observed[table.id]
         answered = answer(table, self.plan.paper, seen, lacking, self.names, self.looks)
         if not table.is_control and self.controls is not None:
-            answered = table_under(self.controls, answered, self.data_in(table))
+            answered = under_controls(self.controls, answered, self.data_in(table))
         judged = tuple(
             self.cell(
                 one,

@@ -25,6 +25,7 @@ _PRECISIONS = {
 
 def choices(plan: Plan) -> tuple[ChoiceResult, ...]:
     """What the paper leaves open with alternatives, of the tables that are shown."""
+    taken = plan.paper.readings
     return _precisions(plan) + tuple(
         ChoiceResult(
             name=str(choice.name),
@@ -38,8 +39,10 @@ def choices(plan: Plan) -> tuple[ChoiceResult, ...]:
                     taken=one.taken,
                     why=one.why,
                     speaks=one.speaks,
-                    is_taken=one.name in plan.paper.readings,
-                    has_effect=_has_effect(plan, one.name),
+                    is_taken=one.name in taken,
+                    # Of what is taken, whether the plan without it reads anything else.
+                    has_effect=one.name not in taken
+                    or not plan.reads_as(plan.under([name for name in taken if name != one.name])),
                     only_evaluates=one.only_evaluates,
                 )
                 for one in choice.alternatives
@@ -66,12 +69,6 @@ def _precisions(plan: Plan) -> tuple[ChoiceResult, ...]:
         ),
     )
     return (choice,) if used else ()
-
-
-def _has_effect(plan: Plan, reading: str) -> bool:
-    taken = plan.paper.readings
-    others = [name for name in taken if name != reading]
-    return reading not in taken or not plan.reads_as(plan.under(others))
 
 
 def read_otherwise(plan: Plan) -> dict[str, Plan]:

@@ -5,7 +5,7 @@ What a table was run on here and in the paper, and the command that runs it agai
 
 import json
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,7 +16,6 @@ from ..spec.folders import option_for
 from ..spec.model import Table
 from ..spec.settings import PRECISION, get
 from ..stats.intervals import describe
-from ..store.record import TrialRecord
 from ..training.checkout import commit
 from ..version import __version__
 from .evidence import Evidence
@@ -36,7 +35,11 @@ def run_summaries(plan: Plan, evidence: Evidence) -> tuple[RunSummary, ...]:
             cells=sharing.get(config, 0),
             wall_s=sum(float(record.provenance.get("wall_s", 0.0)) for record in records),
             config={**config.as_dict(), "start": config.start and config.start.key},
-            counts=_counts(records),
+            counts={
+                name: sample.mean
+                for name in dict.fromkeys(name for one in records for name in one.counts)
+                if (sample := describe([x.counts[name] for x in records if name in x.counts]))
+            },
             errors=evidence.errors(config),
             source=dict(records[0].source) if records else {},
         )
@@ -69,15 +72,6 @@ def provenance(plan: Plan, evidence: Evidence, command: str, wall_s: float) -> P
         wall_s=wall_s,
         training_s=sum(float(one.get("wall_s", 0.0)) for one in found),
     )
-
-
-def _counts(records: Sequence[TrialRecord]) -> Mapping[str, float]:
-    """What the trials of a run counted: the mean over those that did."""
-    samples = {
-        name: describe([one.counts[name] for one in records if name in one.counts])
-        for name in dict.fromkeys(name for one in records for name in one.counts)
-    }
-    return {name: sample.mean for name, sample in samples.items() if sample is not None}
 
 
 def run_on(plan: Plan, cells: Sequence[PlannedCell]) -> str:
