@@ -59,6 +59,11 @@ def run(command: Sequence[str | Path], folder: Path) -> str:
     return done.stdout
 
 
+def in_bash(scripts: Path, commands: str, folder: Path) -> str:
+    """What lines of bash print in which `fedrepro` is the command of an environment."""
+    return run(["env", f"PATH={scripts}:/usr/bin:/bin", "bash", "-ec", commands], folder)
+
+
 def installed_place(file: Path) -> str:
     """Where a source file of the repository lies in a wheel."""
     if file.is_relative_to(FACE):
@@ -180,7 +185,7 @@ def test_the_guide_to_tables_is_followed_literally_in_an_empty_folder(
     commands = "".join(re.findall(r"```bash\n(.*?)```", guide, re.DOTALL))
     assert "fedrepro new-table table7.csv" in commands
     (tmp_path / "table7.csv").write_text("Method,Accuracy\nFedAvg,70.0\nFedProx,72.0\n")
-    told = run(["env", f"PATH={scripts}:/usr/bin:/bin", "bash", "-ec", commands], tmp_path)
+    told = in_bash(scripts, commands, tmp_path)
     assert f"wrote {tmp_path / 'tables' / 'mypaper' / '7.toml'}" in told
     assert "again: fedrepro run mypaper --tables 7" in told
     assert (tmp_path / "results/reports/mypaper-smoke/report.html").is_file()
@@ -211,8 +216,7 @@ def test_the_guide_to_methods_is_followed_literally_with_a_package_of_ones_own(
     run([*pip, "install", "--no-deps", "--no-build-isolation", "--editable", tmp_path], tmp_path)
 
     def told_by(commands: str) -> str:
-        path = f"PATH={scripts}:/usr/bin:/bin"
-        return run(["env", path, "bash", "-ec", f"exec 2>&1\n{commands}"], tmp_path)
+        return in_bash(scripts, f"exec 2>&1\n{commands}", tmp_path)
 
     try:
         told = told_by(blocks("adding-a-method.md", "bash")[-1])
@@ -310,8 +314,7 @@ def test_a_mistake_in_a_method_of_ones_own_is_told_with_its_line(
     method.write_text(method.read_text().replace("self.keep * server", "self.kept * server"))
     (line,) = [i for i, one in enumerate(method.read_text().splitlines(), 1) if "self.kept" in one]
     failing = "fedrepro run mypaper --profile smoke --rows 'My method' --jobs 2 -v 2>&1 || true"
-    path = f"PATH={scripts}:/usr/bin:/bin"
-    told = run(["env", path, "bash", "-c", failing], project)
+    told = in_bash(scripts, failing, project)
     assert f"(mypackage/my_method.py:{line}, in " in told
     assert f'my_method.py", line {line}' in told
 
@@ -333,11 +336,8 @@ def test_the_notebook_runs_in_an_empty_folder(scripts: Path, tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_the_tests_run_from_an_sdist(sdist: Path, scripts: Path) -> None:
-    some = [
-        "tests/test_house.py",
-        "tests/benchmark/test_printed.py",
-        "tests/methods/test_clusters.py",
-    ]
+    names = ("test_house", "benchmark/test_printed", "methods/test_clusters")
+    some = [f"tests/{name}.py" for name in names]
     told = run([scripts / "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", *some], sdist)
     assert " passed" in told
     assert "failed" not in told

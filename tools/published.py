@@ -23,8 +23,8 @@ from fedrepro.benchmark.results import CellResult, VerdictWord
 from fedrepro.benchmark.spec.load import load_paper, paper_ids
 from fedrepro.benchmark.spec.settings import PRECISION
 from fedrepro.benchmark.store import fingerprint
-from fedrepro.benchmark.store.record import TrialRecord
-from fedrepro.benchmark.store.store import Store
+from fedrepro.benchmark.store.files import sealed
+from fedrepro.benchmark.store.store import Store, TrialRecord
 from fedrepro.reports import layout
 
 ROOT = Path(__file__).parents[1]
@@ -48,7 +48,7 @@ def copy(store: Store, records: Path = RECORDS) -> Counter[str]:
             name = f"{fingerprint.digest(record.source)}-seed{record.seed}.json"
             path = records / "trials" / record.run / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(without_files(record).as_file())
+            path.write_bytes(sealed(without_files(record).as_dict()))
             came_to["copied"] += 1
     return came_to
 

@@ -56,7 +56,7 @@ class DataSet(ABC):
 
     @abstractmethod
     def read(self, part: Part, folder: Path, download: bool) -> Stored:
-        """One part; `folder` holds the files of all sets.
+        """One part; `folder` holds the files of all sets. Labels of `unlabeled` are not used.
 
         Raises `DataError` if the part is missing or damaged.
         """
@@ -99,10 +99,7 @@ class ReleasedSet(DataSet):
 
     @abstractmethod
     def read_release(self, part: Part, place: Path) -> Stored:
-        """One part of the release, whose files are in `place`.
-
-        Raises `DataError` that names a damaged file.
-        """
+        """One part of the release, whose files are in `place`; raises as `read`."""
 
     def present(self, path: Path) -> bool:
         """Whether a file of the release is there."""

@@ -80,10 +80,7 @@ def fetch(archives: Sequence[Archive], folder: Path) -> None:
 
 
 def download(url: str, partial: Path, size: int, md5: str) -> None:
-    """Fetches `url` to `partial`, going on where an earlier attempt broke off.
-
-    Raises `DataError` if the server cannot be reached or sends something else.
-    """
+    """Fetches `url` to `partial`, going on where an attempt broke off; raises as `fetch`."""
     partial.parent.mkdir(parents=True, exist_ok=True)
     broke = f"{url} broke off; run the same command again to go on from there"
     if (have := partial.stat().st_size if partial.exists() else 0) < size:
@@ -121,10 +118,7 @@ def _receive(url: str, partial: Path, have: int, size: int) -> None:
 
 
 def unpack(packed: Path, archive: Archive, folder: Path) -> None:
-    """Writes the named members of a checked archive to their places, each at once or not at all.
-
-    Raises `DataError` if the archive lacks one.
-    """
+    """Writes the named members of an archive to their places; `DataError` if it lacks one."""
     left = set(archive.members)
     with tarfile.open(packed, "r:*") as tar:
         for member in tar:

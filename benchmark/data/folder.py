@@ -98,13 +98,13 @@ def files_beside(where: Path) -> list[str]:
 
 def told_of(passed: Sequence[str], folder: Path) -> str:
     """That files below `folder` were not read; nothing of none."""
+    if not passed:
+        return ""
     many = f"{len(passed)} other files were" if len(passed) > 1 else "1 other file was"
-    first = Path(passed[0]).relative_to(folder).as_posix() if passed else ""
-    return f"{many} not read (first {first})" if passed else ""
+    return f"{many} not read (first {Path(passed[0]).relative_to(folder).as_posix()})"
 
 
 def _key(*parts: object) -> str:
-    """A file name that stands for `parts`."""
     return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()[:32]
 
 
@@ -127,9 +127,7 @@ def _folders(where: Path, n_classes: int | None) -> list[tuple[str, int]]:
 
 
 def _classes(where: Path) -> list[Path]:
-    if not where.is_dir():
-        return []
-    return [p for p in where.iterdir() if p.is_dir() and not p.name.startswith(".")]
+    return [one for one in where.glob("[!.]*") if one.is_dir()]
 
 
 def _images_in(folder: str, nested: bool) -> tuple[list[tuple[str, int, int]], list[str]]:
@@ -167,8 +165,8 @@ def _decoded(paths: list[str], channels: int) -> NDArray[np.uint8]:
 def decode(path: str, channels: int) -> NDArray[np.uint8]:
     """The pixels of an image, `channels` (1 or 3) x height x width.
 
-    Raises `DataError` that names the file if it is not the image that its name promises, or if its
-    pixels have no meaning as bytes.
+    Raises `DataError` that names a file that is not what its name promises, or whose pixels have
+    no meaning as bytes.
     """
     meant = FORMATS[Path(path).suffix.lower()]
     try:

@@ -11,7 +11,6 @@ import math
 import pickle
 import struct
 import zlib
-from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any, ClassVar
 
@@ -57,11 +56,9 @@ def read_idx(
 
 
 def read_shipped(path: Path, dimensions: int, sha256: str) -> NDArray[np.uint8]:
-    """The array in an IDX file that comes with fedrepro.
+    """The array in an IDX file that comes with fedrepro; `DataError` if it is another file.
 
     sha256: of the unpacked file, since compressors differ.
-
-    Raises `DataError` if it is another file.
     """
     content, array = read_idx(path, dimensions)
     if hashlib.sha256(content).hexdigest() != sha256:
@@ -122,21 +119,20 @@ class CifarSet(ReleasedSet):
     labels: ClassVar[str]
 
     def read_release(self, part: Part, place: Path) -> Stored:
-        batches = [self._read(place / name) for name in self.parts[part]]
+        batches = [self._batch(place / name) for name in self.parts[part]]
         pixels = np.concatenate([batch["data"] for batch in batches]).reshape(-1, 3, 32, 32)
         labels = [label for batch in batches for label in batch[self.labels]]
         numbers = torch.tensor(labels, dtype=torch.int64)
         return Stored(torch.from_numpy(pixels), numbers, is_release=True, source=str(place))
 
-    def _read(self, path: Path) -> Mapping[str, Any]:
-        """A batch; `data` is uint8, n x 3072, the labels are a list of n."""
+    def _batch(self, path: Path) -> Any:
+        """`data` is uint8, n x 3072, the labels are a list of n."""
         content = path.read_bytes()
         self.check(path, hashlib.md5(content, usedforsecurity=False).hexdigest())
         try:
-            batch: Mapping[str, Any] = _ArraysOnly(io.BytesIO(content), encoding="latin1").load()
+            return _ArraysOnly(io.BytesIO(content), encoding="latin1").load()
         except pickle.UnpicklingError as error:
             raise DataError(f"{path} cannot be read: {error}") from error
-        return batch
 
 
 class _ArraysOnly(pickle.Unpickler):

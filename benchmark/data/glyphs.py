@@ -70,10 +70,7 @@ class Look:
 
 @cache
 def masks() -> NDArray[np.uint8]:
-    """Characters x fonts x 32 x 32, from 0 to 15 (ink alone), in the middle of an empty border.
-
-    Raises `DataError` if the file is not the one that comes with fedrepro.
-    """
+    """Characters x fonts x 32 x 32, from 0 to 15 (ink alone), in the middle of an empty border."""
     return read_shipped(FOLDER / MASKS, 4, _SHA256)
 
 

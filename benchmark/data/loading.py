@@ -18,8 +18,7 @@ from ..data_names import is_own, module_of
 from ..errors import DataError
 from .base import DataSet, Part, Stored, data_folder
 from .fetch import once
-from .images import prepare
-from .selection import SHARES, share, subset
+from .images import SHARES, prepare, share, subset
 
 _CHUNK = 2048
 PARTS = ("train", *SHARES, "test", "unlabeled")

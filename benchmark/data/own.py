@@ -23,18 +23,20 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from ...methods.registry import told
 from ..data_names import is_file, plain
 from ..errors import DataError, FedreproError, MissingDataError
-from .base import DataSet, Part, Stored, data_folder
+from .base import Part, Stored, data_folder
 from .folder import files_beside, read_folder, told_of
 from .loading import find
 
 PARTS: tuple[Part, ...] = ("train", "test", "unlabeled")
 _NEEDS = "for each image, images (uint8), a label and split ('train', 'test' or 'unlabeled')"
-Found = dict[Part, tuple[NDArray[Any], NDArray[Any], str | None]]
-"""By part: images in a usual layout, labels, which may be words, and what a reader must know."""
+_Part = tuple[NDArray[Any], NDArray[Any], str | None]
+"""Images in a usual layout, labels, which may be words, and what a reader must know."""
+Found = dict[Part, _Part]
 
 
 @dataclass(frozen=True)
@@ -85,20 +87,17 @@ def checksum(parts: Mapping[Part, Stored]) -> str:
 
 
 def _numbered(name: str, found: Found) -> tuple[dict[Part, Stored], int]:
-    """Parts with classes numbered in the order of their numbers or names, and how many there are.
-
-    Raises `DataError` for missing parts, unlike sizes, and a class that one part lacks.
-    """
+    """Parts with classes in the order of their numbers or names, and how many there are."""
     for part in PARTS[:2]:
-        if part not in found or not len(found[part][0]):
+        images, labels, _ = found.get(part, ((), np.empty(0), None))
+        if not len(images):
             raise DataError(f"{name} has no images in part '{part}'; it needs train and test")
-        labels = found[part][1]
-        if labels.shape != (len(found[part][0]),) or labels.dtype.kind not in "biuSU":
+        if labels.shape != (len(images),) or labels.dtype.kind not in "biuSU":
             raise DataError(f"{name}: labels must be whole numbers or words, one for each image")
     classes, tested = (np.unique(found[part][1]) for part in PARTS[:2])
     if apart := sorted({*map(str, classes)} ^ {*map(str, tested)}):
-        said = "train and test must have the same classes"
-        raise DataError(f"{name}: {said}; only one has {', '.join(apart[:6])}")
+        said = f"only one has {', '.join(apart[:6])}"
+        raise DataError(f"{name}: train and test must have the same classes; {said}")
     planes = {part: _planes(name, one[0]) for part, one in found.items()}
     if len(shapes := {one.shape[1:] for one in planes.values()}) > 1:
         raise DataError(f"{name}: its parts hold images of several shapes: {sorted(shapes)}")
@@ -132,7 +131,9 @@ def _planes(name: str, images: NDArray[Any]) -> NDArray[np.uint8]:
 
 def _read(name: str, folder: Path, download: bool) -> Found:
     if not is_file(name):
-        return _of_code(find(name), folder, download)
+        data = find(name)
+        read = {part: data.read(part, folder, download) for part in PARTS[: 2 + data.has_unlabeled]}
+        return {part: _found(one.images, one.labels, one.note) for part, one in read.items()}
     if name.startswith("torchvision:"):
         return _of_torchvision(name, folder, download)
     where = next((at for at in (folder / name, Path(name)) if at.exists()), None)
@@ -145,15 +146,6 @@ def _read(name: str, folder: Path, download: bool) -> Found:
         is_hugging = any((where / f"dataset_{end}.json").is_file() for end in ("dict", "info"))
         return _of_hugging_face(where) if is_hugging else _of_images(where, folder)
     return _of_npz(where) if name.endswith(".npz") else _of_csv(where)
-
-
-def _of_code(data: DataSet, folder: Path, download: bool) -> Found:
-    found: Found = {}
-    for part in PARTS[: 2 + data.has_unlabeled]:
-        one = data.read(part, folder, download)
-        labels = np.empty(0) if one.labels is None else one.labels.numpy()
-        found[part] = one.images.numpy(), labels, one.note
-    return found
 
 
 def _of_npz(file: Path) -> Found:
@@ -171,10 +163,9 @@ def _of_csv(file: Path) -> Found:
     import pandas as pd
 
     table = pd.read_csv(file)
-    for name in ("label", "split"):
-        if name not in table:
-            said = "it needs label, split ('train', 'test') and a column for each pixel"
-            raise DataError(f"{file} lacks the column '{name}'; {said}")
+    if lacking := [name for name in ("label", "split") if name not in table]:
+        said = "it needs label, split ('train', 'test') and a column for each pixel"
+        raise DataError(f"{file} lacks the column '{lacking[0]}'; {said}")
     if (empty := table.isna().any(axis=1)).any():
         raise DataError(f"{file}, line {2 + int(empty.argmax())}: there is an empty cell")
     pixels = table.drop(columns=["label", "split"]).to_numpy()
@@ -202,8 +193,11 @@ def _by_split(
     return {part: (images[at], np.asarray(labels)[at], note) for part, at in chosen.items()}
 
 
+def _found(images: Tensor, labels: Tensor | None, note: str | None) -> _Part:
+    return images.numpy(), np.empty(0) if labels is None else labels.numpy(), note or None
+
+
 def _refuse_others(where: Path, named: Iterable[str]) -> None:
-    """Raises `DataError` for parts that nothing would read."""
     if unknown := sorted({*named} - {*PARTS}):
         raise DataError(
             f"{where} has unknown parts: {', '.join(unknown[:6])}; parts are {', '.join(PARTS)}: "
@@ -220,9 +214,7 @@ def _of_images(where: Path, folder: Path) -> Found:
         if (where / part).is_dir():
             n_classes = None if part == "unlabeled" else 0
             images, labels, note = read_folder(where / part, 3, n_classes, folder)
-            numbers = np.empty(0) if labels is None else labels.numpy()
-            told = "; ".join(filter(None, (note, beside)))
-            found[part] = images.numpy(), numbers, told or None
+            found[part] = _found(images, labels, "; ".join(filter(None, (note, beside))))
     return found
 
 
@@ -266,19 +258,17 @@ def _of_torchvision(name: str, folder: Path, download: bool) -> Found:
     takes = inspect.signature(cls).parameters if inspect.isclass(cls) else {}
     if not {"train", "split"} & {*takes}:
         raise DataError(f"{name}: torchvision has no set of that name with parts train and test")
-    given: dict[str, Any] = {"root": str(folder)}
-    given |= {"download": download} if "download" in takes else {}
+    given = {"download": download} if "download" in takes else {}
     found: Found = {}
     words: dict[Part, str] = {"train": "trainval", "test": "val"}
     for part in words:
         try:
             way = {"train": part == "train"} if "train" in takes else {"split": part}
-            held = cls(**given, **way)
+            held = cls(root=str(folder), **given, **way)
         except ValueError:  # another word for the part
-            held = cls(**given, split=words[part])
-        labels = np.asarray([int(held[i][1]) for i in range(len(held))])
-        images = _stacked(name, (held[i][0] for i in range(len(held))))
-        found[part] = images, labels, None
+            held = cls(root=str(folder), **given, split=words[part])
+        pictures, labels = zip(*(held[i] for i in range(len(held))), strict=True)
+        found[part] = _stacked(name, pictures), np.asarray(list(map(int, labels))), None
     return found
 
 

@@ -11,7 +11,7 @@ from .. import data
 from ..config import RunConfig
 from ..data_names import is_own
 from ..errors import DataError, is_out_of_memory
-from ..store.record import TrialRecord
+from ..store.store import TrialRecord
 
 Wanted = tuple[str, str, int | None]
 """Name of a data set, part, number of images (None for all)."""
@@ -37,12 +37,11 @@ class DataAvailability:
     def changed(self, config: RunConfig, record: TrialRecord) -> list[str]:
         """Parts that are there, but with another content than `record` was trained on."""
         trained = record.provenance.get("data", {})
-        now = {f"{w[0]}/{w[1]}": self._look(w) for w in portions_of(config)}
-        return [
-            name
-            for name, found in now.items()
-            if isinstance(found, str) and name in trained and trained[name]["checksum"] != found
-        ]
+        now = {
+            f"{name}/{part}": self._look((name, part, n)) for name, part, n in portions_of(config)
+        }
+        before = {name: trained[name]["checksum"] for name in now if name in trained}
+        return [one for one in before if isinstance(now[one], str) and now[one] != before[one]]
 
     def _not_dealt(self, config: RunConfig) -> str | None:
         """Why data of one's own cannot be dealt to the clients, whom the paper made for others."""

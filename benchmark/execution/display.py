@@ -1,7 +1,4 @@
-"""Shows what is being trained and how long it will take.
-
-A terminal gets a bar. Anything else (a file, a log, a pipe) gets one clean line now and then.
-"""
+"""Shows what is trained, and how long it takes: a bar on a terminal, elsewhere a line at times."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -91,9 +88,8 @@ class Display:
     def seconds_left(self) -> float | None:
         """Estimated seconds until the end; None while nothing can be said.
 
-        They move from the estimates to the pace that is seen, as far as there is evidence, so that
-        a wrong estimate shows itself step by step. Time before the first round that is done shows
-        only how workers start, and is left out.
+        They move from the estimates to the pace that is seen since the first round was done, as far
+        as there is evidence, so that a wrong estimate shows itself step by step.
         """
         left = max(self._all_s - self._done(), 0.0)
         if self._measured_from is None:

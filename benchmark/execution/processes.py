@@ -1,7 +1,4 @@
-"""Worker processes on this machine, and the timer of a process.
-
-A worker uses one thread, leaves Ctrl-C to the driver, and ends when the driver ends.
-"""
+"""Worker processes on this machine, which end when their driver ends, and a process's timer."""
 
 import math
 import os
@@ -31,9 +28,8 @@ def environment_of_workers() -> Iterator[None]:
     The number of threads must be set before torch is imported. Nothing is imported from the working
     folder. SIGINT is blocked: workers inherit that, and here it waits until the block has ended.
 
-    A worker that is spawned runs the main module of its parent once more, as far as its `if
-    __name__ == "__main__"`. Workers need nothing of it, and a script of a user may have no such
-    line: it would start workers in each worker. So they find an empty main module.
+    A spawned worker runs the main module of its parent once more. In a script without `if __name__
+    == "__main__"` each would start workers, too. So they find an empty main module.
     """
     wanted = dict.fromkeys(_THREAD_VARIABLES, "1") | {
         "CUBLAS_WORKSPACE_CONFIG": ":4096:8",

@@ -1,8 +1,4 @@
-"""Carries out a plan: trains the trials that the store lacks and stores their results.
-
-`_sort_out` compares the plan with the store and the data, `_in_order` says which trials come first,
-an executor trains them, and `_Training` stores each result as it comes.
-"""
+"""Carries out a plan: trains the trials that the store lacks and stores their results."""
 
 import math
 import time
@@ -204,10 +200,7 @@ def _in_order(
     say: Callable[[str], None],
     by: Order,
 ) -> tuple[list[Job], dict[TrialName, float], bool]:
-    """Jobs with limits, their estimated seconds, and whether these are measured.
-
-    Raises `FedreproError` for what the device cannot do, and says what it does slowly.
-    """
+    """Jobs with limits, their estimated seconds, and whether these are measured."""
     device = executor.device
     for precision in sorted({job.config.precision for job in todo}):
         if (refused := refusal(precision, device)) is not None:
@@ -239,7 +232,6 @@ class _Training(Dispatch):
         self._store, self._execution, self._verbose = store, done, verbose
 
     def keep(self, job: Job, result: Result) -> bool:
-        """Stores a result, or why there is none; returns whether there is one."""
         failed = self._save(job, result) if isinstance(result, Done) else result
         if failed is None:
             self._execution.trained += 1

@@ -21,8 +21,7 @@ from ..planning.plan import Plan, PlannedCell
 from ..planning.resolve import Resolved
 from ..results import Departure
 from ..spec.model import CellKey
-from ..store.record import TrialRecord
-from ..store.store import Store
+from ..store.store import Store, TrialRecord
 
 _RESULTS = 16
 """Results of one run that are taken to be equally likely."""

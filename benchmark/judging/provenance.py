@@ -16,8 +16,7 @@ from ..spec.folders import option_for
 from ..spec.model import Table
 from ..spec.settings import PRECISION, get
 from ..stats.intervals import describe
-from ..training.checkout import commit
-from ..version import __version__
+from ..version import __version__, commit
 from .evidence import Evidence
 
 _MOST = 3

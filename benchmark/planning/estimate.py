@@ -18,7 +18,7 @@ from typing import Any
 
 from ...methods import registry
 from ..config import RunConfig, Trial, chain, with_starts
-from ..store.record import TrialRecord
+from ..store.store import TrialRecord
 
 _IMAGES = {
     "cifar10": 50_000, "cifar100": 50_000, "digits": 600, "emnist": 112_800, "mnist": 60_000,

@@ -22,10 +22,7 @@ PART = re.compile(r".+\.[0-9a-f]{8}\.part")
 
 
 def read_whole(path: Path | str) -> bytes | None:
-    """The content of a file; None where there is none.
-
-    Raises `StoreError` if the disk refuses.
-    """
+    """The content of a file; None where there is none, `StoreError` if the disk refuses."""
     try:
         with disk(path):
             return Path(path).read_bytes()
@@ -35,10 +32,7 @@ def read_whole(path: Path | str) -> bytes | None:
 
 @contextmanager
 def disk(place: Path | str) -> Iterator[None]:
-    """Turns what the disk refuses into one clear line; a missing file is the caller's affair.
-
-    Raises `StoreError` for any other `OSError`, and passes `FileNotFoundError` on.
-    """
+    """Makes any `OSError` a `StoreError` but `FileNotFoundError`, which is the caller's affair."""
     try:
         yield
     except FileNotFoundError:
@@ -53,11 +47,9 @@ def replacing(path: Path, aside: Path | None = None) -> Iterator[BinaryIO]:
     """A file that takes the place of `path` if the block ends well, and vanishes otherwise.
 
     It is written aside, synced and renamed. A kill leaves the unfinished file there, under a name
-    that no other writer takes.
+    that no other writer takes. Raises `OSError` if the disk refuses.
 
     aside: the folder of unfinished files, on the same disk; None for the file's own folder.
-
-    Raises `OSError` if the disk refuses.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     name = f"{path.name}.{token_hex(4)}.part"
@@ -91,10 +83,7 @@ def write_whole(path: Path, content: bytes, aside: Path | None = None) -> None:
 
 
 def write_npz(file: IO[bytes], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Writes arrays in the npz format, not compressed; equal arrays give equal bytes.
-
-    Raises `ValueError` for an array of objects, which only pickle could read back.
-    """
+    """Writes arrays as npz, equal ones as equal bytes; `ValueError` for objects, needing pickle."""
     with zipfile.ZipFile(file, "w") as archive:
         for name, values in arrays.items():
             if values.dtype.hasobject:
@@ -104,10 +93,7 @@ def write_npz(file: IO[bytes], arrays: Mapping[str, NDArray[Any]]) -> None:
 
 
 def arrays_from(content: bytes) -> dict[str, NDArray[Any]]:
-    """The arrays in the content of an npz file; pickles are refused.
-
-    Raises `StoreError` if it is none, or is damaged: each array has a checksum.
-    """
+    """The arrays in an npz file's content; `StoreError` if it is none, damaged or has pickles."""
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as held:
             return dict(held)
@@ -139,10 +125,7 @@ def sealed(plain: Mapping[str, Any]) -> bytes:
 
 
 def path_segment(name: str) -> str:
-    """`name`, which a spec or a command gives, if it can be that of one file or folder.
-
-    Raises `FedreproError` for a name that would lead elsewhere, or that no disk takes.
-    """
+    """`name`, if it can be that of one file or folder; `FedreproError` if it leads elsewhere."""
     try:
         length = len(os.fsencode(name))
     except UnicodeEncodeError:  # half of a character, which has no bytes

@@ -8,10 +8,7 @@ reached from none of these.
 
 Files that a module of another project reads count where it declares them, by a name from its own
 folder: `reads = ["weights.json"]`. What else it may depend on is not followed; `unfollowed` finds
-what looks like it.
-
-What is hashed is the parsed code without docstrings, comments and layout, the same in every version
-of Python.
+what looks like it. What is hashed is the parsed code without docstrings, comments and layout.
 """
 
 import ast
@@ -36,10 +33,7 @@ _ROOT = "fedrepro."
 
 @cache
 def source_of(config: RunConfig) -> Source:
-    """Hashes, read once, of the files that `config` and the runs that it starts from depend on.
-
-    Raises `methods.registry.UnknownNameError` if a name in `config` is not implemented.
-    """
+    """Hashes of the files on which `config` depends; `UnknownNameError` if a name is not known."""
     return _hashes(frozenset(one.partition(":")[0] for one in modules_of(config)))
 
 

@@ -18,6 +18,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from errno import ENOLCK, ENOSYS, EOPNOTSUPP
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,22 +26,86 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
+from pydantic import TypeAdapter
 
 from ...methods.outcome import Curve, Outcome
 from ..config import RunConfig
 from ..errors import StoreError
 from ..printable import without_folders
-from . import fingerprint
+from . import files, fingerprint
 from .files import PART, arrays_from, disk, read_whole, sha256_of, write_npz, write_whole
-from .record import NOT_A_RECORD, SCHEMA, TrialRecord, check_schema
 
 if TYPE_CHECKING:
     from ...methods.state import State
 
+SCHEMA = 2
+
+_NOT_A_RECORD = (KeyError, TypeError, ValueError, AttributeError, RecursionError)
+"""What reading raises for content that is no record, or not the one that was written."""
 DESCRIPTION = "store.json"
 UNFINISHED = "unfinished"
 _LOCK = "lock"
-_RECORD = re.compile(r"[0-9a-f]{16}/[0-9a-f]{12}-seed[0-9]+\.json")
+_RECORD_FILE = re.compile(r"[0-9a-f]{16}/[0-9a-f]{12}-seed[0-9]+\.json")
+
+
+@dataclass(frozen=True)
+class TrialRecord:
+    """One trial of one run.
+
+    run, config: key and canonical config. source: SHA-256 by file of the code that the run depends
+    on. provenance: device, versions, commit, start, wall seconds, data checksums and whether each
+    set is the release. arrays, encoder: file name and SHA-256; None where there are none.
+    """
+
+    run: str
+    config: Mapping[str, Any]
+    seed: int
+    metrics: Mapping[str, Curve]
+    counts: Mapping[str, float]
+    source: Mapping[str, str]
+    provenance: Mapping[str, Any]
+    arrays: Mapping[str, str] | None = None
+    encoder: Mapping[str, str] | None = None
+    schema: int = SCHEMA
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data that JSON can hold; metrics become lists of rounds and values."""
+        plain: dict[str, Any] = _RECORDS.dump_python(self, mode="json")
+        return plain
+
+    @classmethod
+    def from_file(cls, content: bytes, run: str, name: str) -> TrialRecord:
+        """The record of a run in a file, called so without its ending.
+
+        Raises `StoreError` for a newer version, one of `_NOT_A_RECORD` for another's or a changed.
+        """
+        plain = json.loads(content)
+        check_schema(plain)
+        if plain.pop("sha256") != files.seal_of(plain):
+            raise ValueError("the content is not what was written")
+        record = _RECORDS.validate_json(content, strict=True)
+        for metric, curve in record.metrics.items():
+            if len(curve.rounds) != len(curve.values):
+                raise ValueError(f"{metric} has not one value for each round")
+        # What is stored, not `RunConfig.key`: a config of an older version has fewer fields.
+        made_by = files.seal_of(record.config)[:16]
+        trial = f"{fingerprint.digest(record.source)}-seed{record.seed}"
+        if (record.run, made_by, trial) != (run, run, name):
+            raise ValueError("the record is another trial's")
+        return record
+
+
+_RECORDS = TypeAdapter(TrialRecord)
+
+
+def check_schema(plain: Mapping[str, Any]) -> None:
+    """Raises `StoreError` for what a newer version wrote."""
+    schema = plain.get("schema", SCHEMA)
+    if isinstance(schema, int) and schema > SCHEMA:
+        raise StoreError(
+            f"store was written by a newer fedrepro (schema {schema} > {SCHEMA}); "
+            "update fedrepro or give another --store"
+        )
 
 
 class Store:
@@ -56,20 +121,14 @@ class Store:
         source_of: Callable[[RunConfig], fingerprint.Source] = fingerprint.source_of,
         warn: Callable[[str], None] = lambda sentence: None,
     ) -> None:
-        """Opens a store for reading; a folder that does not exist is an empty store.
-
-        Raises `StoreError` if a newer fedrepro wrote it, or the disk refuses.
-        """
+        """Opens a store for reading, empty without a folder; `StoreError` if a newer version's."""
         self.root, self.source_of, self.warn = Path(root), source_of, warn
         self._writing = False
         self._told = set[Path]()
         check_schema(_object_in(self.root / DESCRIPTION) or {})
 
     def find(self, config: RunConfig, seed: int) -> TrialRecord | None:
-        """The finished trial made by the present source; None without one that is whole.
-
-        Raises `StoreError` if the record cannot be read or is of a newer version.
-        """
+        """The whole trial that the present source made, or None; `StoreError` as when opened."""
         if not self._folder(config.key).is_dir():  # then no source need be read
             return None
         return self._sound_record(self._record_path(config, seed))
@@ -106,7 +165,7 @@ class Store:
 
     def error(self, config: RunConfig, seed: int) -> str | None:
         """One line on why the trial failed when it was last tried, or None."""
-        found = _object_in(self._error_path(config, seed))
+        found = _object_in(self.root / error_file(config.key, seed))
         return None if found is None else str(found.get("message"))
 
     def saved_at(self, config: RunConfig, seed: int) -> float | None:
@@ -117,30 +176,23 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Makes this process the only writer while the block runs; its end releases the lock.
-
-        Where the file system knows no locks, it says so and relies on the user.
+        """Makes this process the only writer for a block; warns where nothing can be locked.
 
         Raises `StoreError` if another process writes, the folder cannot be written, or holds files
         and is no store; nothing has been created then.
         """
         lock = FileLock(self.root / _LOCK)
         with disk(self.root):
-            with suppress(FileNotFoundError):
-                names = {path.name for path in self.root.iterdir()}
-                if names and names.isdisjoint((DESCRIPTION, _LOCK)):
-                    raise StoreError(
-                        f"{self.root} holds files and is no store of fedrepro; give an empty "
-                        "folder or another --store"
-                    )
+            names = {one.name for one in self.root.iterdir()} if self.root.exists() else set()
+            if names and names.isdisjoint((DESCRIPTION, _LOCK)):
+                said = f"{self.root} holds files and is no store of fedrepro"
+                raise StoreError(f"{said}; give an empty folder or another --store")
             self.root.mkdir(parents=True, exist_ok=True)
             try:
                 lock.acquire(timeout=0)
             except Timeout:
-                raise StoreError(
-                    f"another fedrepro is writing to {self.root}; wait for it or give another "
-                    "--store"
-                ) from None
+                said = f"another fedrepro is writing to {self.root}"
+                raise StoreError(f"{said}; wait for it or give another --store") from None
             except (OSError, NotImplementedError) as error:
                 if getattr(error, "errno", ENOSYS) not in (ENOLCK, ENOSYS, EOPNOTSUPP):
                     raise
@@ -164,8 +216,7 @@ class Store:
     ) -> TrialRecord:
         """Stores a finished trial and forgets its earlier failure.
 
-        Raises `ValueError` for a number that is not finite, and `StoreError` if the disk refuses;
-        nothing that was stored before is lost then.
+        Raises `ValueError` for a number that is not finite, and `StoreError` if the disk refuses.
         """
         for name, curve in outcome.metrics.items():
             if not np.isfinite(curve.values).all():
@@ -188,9 +239,9 @@ class Store:
             arrays=arrays,
             encoder=encoder,
         )
-        self._write(path, record.as_file())
+        self._write(path, files.sealed(record.as_dict()))
         with disk(self.root):
-            self._error_path(config, seed).unlink(missing_ok=True)
+            (self.root / error_file(config.key, seed)).unlink(missing_ok=True)
             checkpoint_path(self.root, config.key, seed).unlink(missing_ok=True)
         return record
 
@@ -198,7 +249,7 @@ class Store:
         """Notes why a trial failed, without folders of this machine; raises `StoreError`."""
         trial = {"run": config.key, "config": config.as_dict(), "seed": seed}
         told = {"message": without_folders(message), "details": without_folders(details)}
-        self._write(self._error_path(config, seed), _json({**trial, **told}))
+        self._write(self.root / error_file(config.key, seed), _json({**trial, **told}))
 
     def _folder(self, run: str) -> Path:
         return self.root / "trials" / run
@@ -208,12 +259,9 @@ class Store:
         version = fingerprint.digest(self.source_of(config))
         return self._folder(config.key) / f"{version}-seed{seed}.json"
 
-    def _error_path(self, config: RunConfig, seed: int) -> Path:
-        return self.root / error_file(config.key, seed)
-
     def _records(self, run: str, seed: int | str) -> Iterator[TrialRecord]:
         for path in sorted((self.root / "trials").glob(f"{run}/*-seed{seed}.json")):
-            is_ours = _RECORD.fullmatch(f"{path.parent.name}/{path.name}")
+            is_ours = _RECORD_FILE.fullmatch(f"{path.parent.name}/{path.name}")
             if is_ours and (record := self._sound_record(path)) is not None:
                 yield record
 
@@ -230,7 +278,7 @@ class Store:
                     break
             else:
                 return record
-        except NOT_A_RECORD:
+        except _NOT_A_RECORD:
             pass
         if damaged not in self._told:
             self._told.add(damaged)

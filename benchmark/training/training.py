@@ -1,7 +1,4 @@
-"""Trains one trial of one run: from a frozen config and a seed to an outcome.
-
-The same config and seed give the same numbers on one device, whichever process trains them.
-"""
+"""Trains one trial: from a config and a seed to an outcome, the same in every process."""
 
 from __future__ import annotations
 
@@ -29,8 +26,7 @@ from ...methods.outcome import DivergedError, Outcome
 from ...methods.seeds import Seeds
 from ...methods.state import State
 from ..metrics import outside
-from ..version import __version__
-from .checkout import commit
+from ..version import __version__, commit
 from .stages.trial import StageInput
 
 if TYPE_CHECKING:

@@ -34,17 +34,15 @@ def on_files(files: Files, config: Any) -> Files:
     """Adds what does not lie in docs/; raises `PluginError` if gallery or tutorial are not made."""
     for name, shown in OF_ROOT.items():
         files.append(_file(config, shown, ROOT / name))
-    for path in (*ROOT.glob("results/baselines/*.json"), *ROOT.glob("tables/*/*.toml")):
-        files.append(_file(config, path.relative_to(ROOT).as_posix(), path))
-    for path in sorted((HERE / "pages").iterdir()):
-        files.append(_file(config, path.name, path))
-    for path in sorted((HERE / "assets").iterdir()):
-        files.append(_file(config, f"assets/{path.name}", path))
     for name in ("gallery.md", "tutorial.md"):
         if not (MADE / name).is_file():
             raise PluginError(f"{MADE / name} is missing: `nox -s docs` makes it")
-    for path in sorted(one for one in MADE.rglob("*") if one.is_file()):
-        files.append(_file(config, path.relative_to(MADE).as_posix(), path))
+    for root, pattern in (
+        (ROOT, "results/baselines/*.json"), (ROOT, "tables/*/*.toml"), (HERE / "pages", "*"),
+        (HERE, "assets/*"), (MADE, "**/*"),
+    ):  # fmt: skip
+        for path in sorted(one for one in root.glob(pattern) if one.is_file()):
+            files.append(_file(config, path.relative_to(root).as_posix(), path))
     return files
 
 

@@ -1,8 +1,6 @@
 """The command `fedrepro`: finds the subcommands in `fedrepro.commands` and runs one.
 
-Exit codes: 0 nothing discrepant or regressed, 1 something is or a trial failed, 2 an error,
-3 nothing was run, 130 interrupted, 141 the reader of the output left, 143 terminated. An error that
-the user can act on is one line, never a traceback.
+An error that the user can act on is one line, never a traceback.
 """
 
 import argparse
@@ -54,10 +52,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def build_parser(first: str = "") -> argparse.ArgumentParser:
-    """The parser with every subcommand that has a file in `fedrepro.commands`.
-
-    first: the first word given. If a file has its name, no other one is imported.
-    """
+    """The parser with every subcommand; of that called `first` alone, no other is imported then."""
     parser = _Parser(
         prog="fedrepro",
         description="Re-run the tables of papers and say cell by cell what holds.",
@@ -153,12 +148,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _executed(given: argparse.Namespace) -> int:
-    """The exit code of a command, which only its own end gives.
-
-    Raises `FedreproError` where code that it called would have ended the process.
-    """
+    """A command's exit code; `FedreproError` where code that it called would end the process."""
     try:
-        return int(given.execute(given))
+        return int(given.execute(given) or 0)
     except (SystemExit, GeneratorExit) as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
         said = f"{place.filename}:{place.lineno} raises {type(error).__name__}"

@@ -4,9 +4,7 @@ from typing import Any
 import pytest
 import torch
 
-from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.execution.executors._work import OverdueError, _interruptible
-from fedrepro.benchmark.execution.jobs import Job
 from fedrepro.benchmark.store.checkpoints import TrialFile
 from fedrepro.benchmark.training.stages.trial import StaleStateError
 from fedrepro.methods.outcome import DivergedError
@@ -72,24 +70,19 @@ def test_a_changed_byte_is_found_or_changes_nothing(file: TrialFile, said: list[
     assert len(said) == found > len(content) // 2
 
 
-def test_a_state_that_cannot_be_saved_is_said_once(file: TrialFile, said: list[str]) -> None:
+def test_a_state_that_cannot_be_saved_is_said_once_and_ends_no_training(
+    file: TrialFile, said: list[str]
+) -> None:
     for _ in range(3):
         file.write({"what": object()})
     assert said == ["its state is not saved: builtins.object cannot be saved"]
     assert not list(file.root.iterdir())
-
-
-def test_a_disk_that_refuses_ends_no_training(file: TrialFile, said: list[str]) -> None:
     (file.root / "checkpoints").write_text("in its way")
-    file.write(STATE)
-    assert file.read() is None
-    assert [one.split(":")[0] for one in said] == [
-        "its state is not saved",
-        "its checkpoint cannot be read or is damaged; the trial starts from its beginning",
-    ]
-
-
-NOTHING = RunConfig("costs", "fedavg", {}, {"name": "digits"}, {"name": "cnn"})
+    other = again(file)
+    other.write(STATE)
+    assert other.read() is None
+    assert said[1].startswith("its state is not saved: ")
+    assert said[2].startswith("its checkpoint cannot be read or is damaged; the trial starts")
 
 
 class EndedError(Exception):
@@ -101,7 +94,7 @@ class EndedError(Exception):
     [
         (BrokenPipeError(), True),  # the driver was killed while progress was told
         (MemoryError(), True),
-        (OverdueError(Job(NOTHING, 0, limit_s=1.0)), True),
+        (OverdueError(), True),
         (EndedError(), False),
         (DivergedError(3), False),
     ],
@@ -110,25 +103,15 @@ class EndedError(Exception):
 def test_a_checkpoint_goes_only_with_a_failure_that_would_come_again(
     file: TrialFile, error: Exception, stays: bool
 ) -> None:
-    file.write({"at": "round 2"})
-
-    def train(**given: Any) -> Any:
-        assert given["saved"] == {"at": "round 2"}
-        raise error
-
-    with pytest.raises(type(error)):
-        _interruptible(train, again(file), 1.0, lambda sentence: None)
-    assert file.path.exists() == stays
-
-
-def test_a_failure_from_the_start_keeps_what_was_saved_since(file: TrialFile) -> None:
     def train(**given: Any) -> Any:
         given["save"]({"at": "round 2"})
-        raise EndedError
+        raise error
 
-    with pytest.raises(EndedError):
-        _interruptible(train, file, 1.0, lambda sentence: None)
-    assert file.path.exists()
+    # What a first part saved stays, whatever ended it.
+    for kept in (True, stays):
+        with pytest.raises(type(error)):
+            _interruptible(train, again(file), 1.0, lambda sentence: None)
+        assert file.path.exists() == kept
 
 
 def test_data_that_have_changed_begin_a_trial_anew(file: TrialFile, said: list[str]) -> None:

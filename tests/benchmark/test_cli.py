@@ -165,17 +165,14 @@ def test_a_profile_cannot_lead_out_of_the_folder_of_reports(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    shutil.copytree(tables_root() / "fcl", tmp_path / "specs" / "fcl")
-    spec = tmp_path / "specs" / "fcl" / "paper.toml"
-    renamed = spec.read_text("utf-8").replace("[profiles.smoke", f"[profiles.'{profile}'")
-    renamed = renamed.replace("[[profiles.smoke", f"[[profiles.'{profile}'")
-    spec.write_text(renamed, "utf-8")
-    monkeypatch.setattr("fedrepro.benchmark.spec.folders.tables_root", lambda: tmp_path / "specs")
     monkeypatch.chdir(tmp_path)
+    shutil.copytree(tables_root() / "fcl", tmp_path / "tables" / "fcl")
+    spec = tmp_path / "tables" / "fcl" / "paper.toml"
+    spec.write_text(spec.read_text("utf-8").replace("profiles.smoke", f"profiles.'{profile}'"))
     for verb in ("report", "run"):
         assert main([verb, "fcl", "--profile", profile, "--store", "store"]) == 2
-        one_line(capsys)
-    assert {path.name for path in tmp_path.iterdir()} == {"specs"}
+        assert "Traceback" not in capsys.readouterr().err
+    assert {path.name for path in tmp_path.iterdir()} == {"tables"}
 
 
 def test_what_is_stored_is_found_under_whichever_profile_it_was_run(
@@ -321,16 +318,10 @@ def test_a_multiverse_is_a_run_under_each_reading_and_says_the_time_first(
     assert "2 sets of readings; no trial is missing" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--tables", "99"], "unknown table '99'"),
-        (["--reading", "fresh-targets", "--readings", "fresh-targets"], "no other interpretation"),
-    ],
-)
 def test_a_multiverse_that_could_show_nothing_is_refused(
-    words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    places = ["--profile", "smoke", "--dry-run", "--store", str(tmp_path / "store")]
-    assert main(["multiverse", "fedrlc", "--tables", "2", *words, *places]) == 2
-    assert said in one_line(capsys)
+    which = ["fedrlc", "--tables", "2", "--profile", "smoke", "--store", str(tmp_path)]
+    same = ["--reading", "fresh-targets", "--readings", "fresh-targets"]
+    assert main(["multiverse", *which, *same, "--dry-run"]) == 2
+    assert "no other interpretation" in one_line(capsys)

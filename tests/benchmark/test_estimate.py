@@ -19,8 +19,7 @@ from fedrepro.benchmark.planning.estimate import (
 )
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.load import load_paper
-from fedrepro.benchmark.store.record import TrialRecord
-from fedrepro.benchmark.store.store import Store
+from fedrepro.benchmark.store.store import Store, TrialRecord
 from fedrepro.benchmark.training.training import device_name
 
 Make = Callable[..., RunConfig]

@@ -24,7 +24,7 @@ from fedrepro.benchmark.spec.model import (
     Sd,
     Table,
 )
-from fedrepro.benchmark.store.record import TrialRecord
+from fedrepro.benchmark.store.store import TrialRecord
 from fedrepro.commands._options import parse_sets
 from fedrepro.methods.outcome import Curve
 from fedrepro.reports.scoreboard import exit_code, failed_trials

@@ -7,8 +7,7 @@ import pytest
 
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.spec.model import Paper
-from fedrepro.benchmark.store.record import TrialRecord
-from fedrepro.benchmark.store.store import Store
+from fedrepro.benchmark.store.store import Store, TrialRecord
 from fedrepro.cli import main
 from fedrepro.methods.outcome import Curve, Outcome
 from tools import published

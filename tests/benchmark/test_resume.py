@@ -34,21 +34,16 @@ def plan(tiny_paper: MakePaper) -> Plan:
     return make_plan(tiny_paper(ROWS, trials=2), "smoke")
 
 
-def carry_out(plan: Plan, store: Store) -> Execution:
-    progress = Display(Console(file=io.StringIO()))
+def carry_out(plan: Plan, store: Store, said: io.StringIO | None = None) -> Execution:
+    progress = Display(Console(file=said or io.StringIO(), width=200))
     return execute(plan, store, device="cpu", jobs=0, progress=progress)
 
 
-def numbers(store: Store) -> dict[str, object]:
-    """All that a trial gave, and the bytes of its arrays; not when and how long."""
+def numbers(store: Store) -> dict[tuple[str, int], object]:
+    """All that a trial gave, and the checksums of its arrays; not when and how long."""
     return {
-        f"{record.run}-{record.seed}": (
-            record.metrics,
-            record.counts,
-            record.arrays,
-            record.encoder,
-        )
-        for record in store.records()
+        (one.run, one.seed): (one.metrics, one.counts, one.arrays, one.encoder)
+        for one in store.records()
     }
 
 
@@ -116,14 +111,11 @@ def test_an_edit_makes_results_stale_and_says_which_file(plan: Plan, tmp_path: P
         patch.setattr("fedrepro.benchmark.store.fingerprint.source_of", lambda config: old)
         trials = carry_out(plan, Store(tmp_path, lambda config: old)).trained
         patch.setattr("fedrepro.benchmark.store.fingerprint.source_of", lambda config: new)
-        out = io.StringIO()
-        progress = Display(Console(file=out, width=200))
-        store = Store(tmp_path, lambda config: new)
-        done = execute(plan, store, device="cpu", jobs=0, progress=progress)
+        done = carry_out(plan, Store(tmp_path, lambda config: new), said := io.StringIO())
     assert (done.reused, done.trained) == (0, trials)
-    said = out.getvalue()
-    assert f"stale: methods/state.py has changed since {trials} trials were made" in said
-    assert "seeds.py" not in said
+    told = f"stale: methods/state.py has changed since {trials} trials were made"
+    assert told in said.getvalue()
+    assert "seeds.py" not in said.getvalue()
 
 
 def test_other_data_under_the_same_name_make_results_stale(
@@ -140,9 +132,7 @@ def test_other_data_under_the_same_name_make_results_stale(
     plain = record.as_dict()
     plain["provenance"]["data"]["digits/unlabeled"]["checksum"] = "0" * 64
     file.write_bytes(sealed(plain))
-    out = io.StringIO()
-    progress = Display(Console(file=out, width=200))
-    done = execute(plan, Store(tmp_path), device="cpu", jobs=0, progress=progress)
+    done = carry_out(plan, Store(tmp_path), out := io.StringIO())
     # The pre-training and the run that starts from it; the other run read other images.
     assert (done.trained, done.reused) == (2, 1)
     assert "stale: digits/unlabeled has changed since 1 trial was made" in out.getvalue()

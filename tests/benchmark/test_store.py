@@ -1,6 +1,5 @@
 import errno
 import json
-import multiprocessing
 import os
 import re
 import traceback
@@ -18,8 +17,7 @@ from fedrepro.benchmark.errors import FedreproError, StoreError
 from fedrepro.benchmark.judging.evidence import Finished, Missing, find_trial
 from fedrepro.benchmark.printable import without_folders
 from fedrepro.benchmark.store.files import path_segment, seal_of
-from fedrepro.benchmark.store.record import SCHEMA
-from fedrepro.benchmark.store.store import Store, weights_from
+from fedrepro.benchmark.store.store import SCHEMA, Store, weights_from
 from fedrepro.methods.outcome import Curve, Outcome
 
 Make = Callable[..., RunConfig]
@@ -62,14 +60,20 @@ def test_equal_outcomes_are_stored_as_equal_bytes(
     assert len(first) == 3
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_a_number_that_is_not_finite_is_refused(
-    store: Store, tiny_config: Make, outcome: Outcome, value: float
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"metrics": {"accuracy": Curve((1,), (float("nan"),))}}, "accuracy is not a finite"),
+        ({"metrics": {"accuracy": Curve((1,), (float("inf"),))}}, "accuracy is not a finite"),
+        ({"arrays": {"choice": np.array([{}], dtype=object)}}, "'choice' holds objects"),
+    ],
+)
+def test_numbers_that_are_not_finite_and_arrays_of_objects_are_refused(
+    store: Store, tiny_config: Make, outcome: Outcome, changed: Mapping[str, Any], said: str
 ) -> None:
     config = tiny_config()
-    bad = replace(outcome, metrics={"accuracy": Curve((1,), (value,))})
-    with store.writing(), pytest.raises(ValueError, match="accuracy is not a finite number"):
-        store.save(config, 0, bad, {})
+    with store.writing(), pytest.raises(ValueError, match=said):
+        store.save(config, 0, replace(outcome, **changed), {})
     assert store.find(config, 0) is None
 
 
@@ -111,23 +115,13 @@ def test_stale_trials_are_found_where_they_are_asked_for_and_say_what_was_edited
         stale = "stored trials are stale, edited since: methods/a.py"
         assert find_trial(store, config, 0) == Missing(stale)
         assert find_trial(store, config, 0, {config.key: "no data"}) == Missing("no data")
+        store.save_error(config, 0, "diverged at round 2")
+        failed = find_trial(store, config, 0, include_stale=True)
+        assert failed == Missing("diverged at round 2", failed=True)
         fresh = store.save(config, 0, outcome, {})
     again = find_trial(store, config, 0, include_stale=True)
     assert isinstance(again, Finished)
     assert (again.record, again.edited) == (fresh, ())
-
-
-def test_a_stale_trial_does_not_hide_a_failure_of_the_present_code(
-    tmp_path: Path, tiny_config: Make, outcome: Outcome
-) -> None:
-    now = {"methods/a.py": "1"}
-    config, store = tiny_config(), Store(tmp_path, lambda config: dict(now))
-    with store.writing():
-        store.save(config, 0, outcome, {})
-        now["methods/a.py"] = "2"
-        store.save_error(config, 0, "diverged at round 2")
-    found = find_trial(store, config, 0, include_stale=True)
-    assert found == Missing("diverged at round 2", failed=True)
 
 
 def test_errors_are_kept_apart_and_forgotten_on_success(
@@ -232,35 +226,12 @@ def test_a_store_in_a_place_that_cannot_be_written_is_one_line(tmp_path: Path) -
         pass
 
 
-def _write_in_another_process(root: Path, said: Any) -> None:
-    try:
-        with Store(root, lambda config: {}).writing():
-            said.put("wrote")
-    except StoreError as error:
-        said.put(str(error))
-
-
 def test_a_second_writer_is_turned_away_while_the_first_writes(store: Store) -> None:
-    with store.writing():
-        first = _second_writer(store.root)
-    assert "another fedrepro is writing" in first
-    assert _second_writer(store.root) == "wrote"
-
-
-def _second_writer(root: Path) -> str:
-    context = multiprocessing.get_context("fork")
-    said = context.Queue()
-    process = context.Process(target=_write_in_another_process, args=(root, said))
-    process.start()
-    answer: str = said.get(timeout=20)
-    process.join()
-    return answer
-
-
-def test_arrays_of_objects_are_refused(store: Store, tiny_config: Make, outcome: Outcome) -> None:
-    arrays: Mapping[str, Any] = {"choice": np.array([{}], dtype=object)}
-    with store.writing(), pytest.raises(ValueError, match="'choice' holds objects"):
-        store.save(tiny_config(), 0, replace(outcome, arrays=arrays), {})
+    other = Store(store.root)
+    with store.writing(), pytest.raises(StoreError, match="another fedrepro is writing"):
+        other.writing().__enter__()
+    with other.writing():
+        pass
 
 
 def test_why_a_trial_failed_names_no_folder_of_this_machine(
@@ -349,24 +320,14 @@ def test_a_folder_of_somebody_elses_files_is_refused_and_stays_as_it_is(
 def test_a_store_removes_nothing_but_what_it_left_unfinished(store: Store) -> None:
     with store.writing():
         pass
-    unfinished = store.root / "unfinished"
     ours = "store.json.0123abcd.part", "0123456789ab-seed3.encoder.npz.89abcdef.part"
-    for name in ours:
-        (unfinished / name).write_text("half")
-    theirs = unfinished / "thesis.tex"
-    theirs.write_text("all of it")
-    with store.writing():
-        assert not any((unfinished / name).exists() for name in ours)
-    assert theirs.read_text() == "all of it"
-
-
-def test_a_damaged_description_is_not_overwritten(store: Store) -> None:
-    with store.writing():
-        pass
-    (store.root / "store.json").write_text("not ours")
+    for name in (*ours, "thesis.tex"):
+        (store.root / "unfinished" / name).write_text("half")
+    (store.root / "store.json").write_text("damaged")
     with Store(store.root).writing():
-        pass
-    assert (store.root / "store.json").read_text() == "not ours"
+        left = [path.name for path in (store.root / "unfinished").iterdir()]
+    assert left == ["thesis.tex"]
+    assert (store.root / "store.json").read_text() == "damaged"
 
 
 @pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP])

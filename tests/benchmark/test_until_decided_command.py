@@ -23,8 +23,7 @@ from fedrepro.benchmark.execution.processes import alarm
 from fedrepro.benchmark.execution.run import Execution, execute
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.spec.model import Claim, Paper
-from fedrepro.benchmark.store.record import TrialRecord
-from fedrepro.benchmark.store.store import Store
+from fedrepro.benchmark.store.store import Store, TrialRecord
 from fedrepro.cli import main
 from fedrepro.commands import _options
 
@@ -160,11 +159,8 @@ def test_trials_save_themselves_ten_times_in_a_budget(
     tiny_paper: MakePaper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan, every = make_plan(tiny_paper({"a": {}}), "smoke"), list[float]()
-
-    def noting(self: LocalExecutor, dispatch: Any) -> None:
-        every.append(self.options.save_every_s)
-
-    monkeypatch.setattr(LocalExecutor, "train", noting)
+    note = lambda self, dispatch: every.append(self.options.save_every_s)  # noqa: E731
+    monkeypatch.setattr(LocalExecutor, "train", note)
     for budget in (100.0, 1e6, None):
         run.execute(plan, Store(tmp_path), checkpoint_every=300.0, budget=budget)
     assert every == [10.0, 300.0, 300.0]

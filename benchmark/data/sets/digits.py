@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from ..base import DataSet, Part, Stored
-from ..selection import mixed_order
+from ..images import mixed_order
 
 _BOUNDS = {"train": (0, 600), "test": (600, 1100), "unlabeled": (1100, 1797)}
 
@@ -38,11 +38,7 @@ class Digits(DataSet):
 
     def read(self, part: Part, folder: Path, download: bool) -> Stored:
         counts, labels = _release()
-        first, end = _BOUNDS[part]
-        index = mixed_order(len(labels), labels, "digits", "parts")[first:end].sort().values
-        return Stored(
-            torch.div(counts[index] * 255 + 8, 16, rounding_mode="floor").to(torch.uint8),
-            None if part == "unlabeled" else labels[index],
-            is_release=True,
-            source="scikit-learn, load_digits",
-        )
+        order = mixed_order(len(labels), labels, "digits", "parts")
+        index = order[slice(*_BOUNDS[part])].sort().values
+        images = torch.div(counts[index] * 255 + 8, 16, rounding_mode="floor").to(torch.uint8)
+        return Stored(images, labels[index], True, "scikit-learn, load_digits")

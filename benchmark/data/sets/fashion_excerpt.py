@@ -39,11 +39,6 @@ class FashionExcerpt(DataSet):
     has_unlabeled = True
 
     def read(self, part: Part, folder: Path, download: bool) -> Stored:
-        images, labels = _excerpt()
-        rows = slice(*_BOUNDS[part])
-        return Stored(
-            images[rows],
-            None if part == "unlabeled" else labels[rows],
-            is_release=True,
-            source="an excerpt of Fashion-MNIST that comes with fedrepro",
-        )
+        rows, source = slice(*_BOUNDS[part]), "an excerpt of Fashion-MNIST that comes with fedrepro"
+        images, labels = (held[rows] for held in _excerpt())
+        return Stored(images, labels, True, source)

@@ -73,6 +73,4 @@ class Glyphs(DataSet):
         return self._name
 
     def read(self, part: Part, folder: Path, download: bool) -> Stored:
-        images, labels = _drawn(self.name, part)
-        given = None if part == "unlabeled" else labels
-        return Stored(images, given, is_release=True, source="characters drawn by fedrepro")
+        return Stored(*_drawn(self.name, part), True, "characters drawn by fedrepro")

@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 
 from ..base import DataSet, Part, Stored
-from ..selection import mixed_order
+from ..images import mixed_order
 
 
 class PhotoPatches(DataSet):

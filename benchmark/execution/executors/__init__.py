@@ -41,10 +41,7 @@ class Executor(ABC):
 
     @abstractmethod
     def train(self, dispatch: Dispatch) -> None:
-        """Settles every job of `dispatch`; whatever is raised meanwhile ends the workers at once.
-
-        Raises `FedreproError` if workers cannot be started.
-        """
+        """Settles every job; what is raised meanwhile, as where no worker starts, ends workers."""
 
     @property
     @abstractmethod

@@ -36,12 +36,6 @@ _GRACE_S = 60.0
 class OverdueError(FedreproError):
     """A trial took longer than its limit and was ended."""
 
-    def __init__(self, job: Job) -> None:
-        super().__init__(
-            f"it took longer than its limit of {job.limit_s:.0f} s and was ended; if it was not "
-            "hung, give it more with --time-limit"
-        )
-
 
 def perform(
     job: Job,
@@ -54,14 +48,20 @@ def perform(
     """Trains a job from the weights in `encoder`; whatever training raises becomes a `Failed`.
 
     progress: is told five times a second at most. say: gets one sentence on where the trial goes
-    on, or why it does not.
-
-    A trial that ran out of memory is tried again unchanged, since another process may have taken
-    it. Batches never become smaller: contrastive losses and batch statistics depend on all of it.
+    on, or why it does not. A trial that ran out of memory is tried again unchanged: contrastive
+    losses and batch statistics depend on all of a batch.
     """
+    last = 0.0
+
+    def seldom(done: int, total: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= _REPORT_EVERY_S or done == total:
+            last = time.monotonic()
+            progress(done, total)
+
     try:
         with ended_at(job):
-            return _trained(job, encoder, options, device, _seldom(progress), say)
+            return _trained(job, encoder, options, device, seldom, say)
     except Exception as error:
         if not is_out_of_memory(error):
             return Failed(_one_line(error, job), traceback.format_exc())
@@ -76,17 +76,14 @@ def perform(
 
 @contextmanager
 def ended_at(job: Job) -> Iterator[None]:
-    """Raises `OverdueError` in the block once it has taken the job's limit.
-
-    If a library does not come back to Python for a minute, the process ends, and the trial is tried
-    elsewhere. Nothing is done outside of the main thread.
-    """
+    """Raises `OverdueError` in the main thread at the limit; a minute later, ends the process."""
     if job.limit_s is None or threading.current_thread() is not threading.main_thread():
         yield
         return
     faulthandler.dump_traceback_later(job.limit_s + _GRACE_S, exit=True)
     try:
-        with alarm(job.limit_s, OverdueError(job)):
+        said = f"it took longer than its limit of {job.limit_s:.0f} s and was ended; if it was not "
+        with alarm(job.limit_s, OverdueError(said + "hung, give it more with --time-limit")):
             yield
     finally:
         faulthandler.cancel_dump_traceback_later()
@@ -103,15 +100,8 @@ def _trained(
     source = fingerprint.digest(fingerprint.source_of(job.config))
     content = encoder.read_bytes() if isinstance(encoder, Path) else encoder
     weights = None if content is None else weights_from(content)
-    train = partial(
-        train_trial,
-        job.config,
-        job.seed,
-        data_dir=options.data_dir,
-        device=device,
-        encoder=weights,
-        progress=progress,
-    )
+    where: dict[str, Any] = {"data_dir": options.data_dir, "device": device}
+    train = partial(train_trial, job.config, job.seed, **where, encoder=weights, progress=progress)
     # A node of a cluster may not see the store.
     if options.save_every_s and (options.store / DESCRIPTION).is_file():
         file = trial_file(options.store, job, source, device, content, say)
@@ -159,8 +149,7 @@ def _interruptible(
     say: Callable[[str], None],
 ) -> tuple[Outcome, dict[str, Any]]:
     """Trains from where the trial was saved, or from the start."""
-    go_on = partial(train, save=file.write, save_every_s=every_s)
-    saved = file.read()
+    go_on, saved = partial(train, save=file.write, save_every_s=every_s), file.read()
     try:
         if saved is not None:
             say(f"goes on from {saved['at']}")
@@ -175,19 +164,6 @@ def _interruptible(
             file.discard()
         raise
     return go_on()
-
-
-def _seldom(progress: ProgressCallback) -> ProgressCallback:
-    last = 0.0
-
-    def report(done: int, total: int) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last >= _REPORT_EVERY_S or done == total:
-            last = now
-            progress(done, total)
-
-    return report
 
 
 def _one_line(error: Exception, job: Job) -> str:

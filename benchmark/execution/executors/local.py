@@ -1,7 +1,6 @@
 """Trains trials in this process, or in worker processes on this machine.
 
-A worker trains one trial at a time with one thread and sends the result through a pipe. If it is
-killed, a fresh one tries its trial once more. Workers end when the driver ends.
+A worker trains one trial at a time with one thread. If it is killed, a fresh one tries it again.
 """
 
 import multiprocessing
@@ -127,9 +126,8 @@ class _Pool:
         ours, theirs = context.Pipe()
         taken = [worker.device for worker in self.workers]
         device = min(self.devices, key=taken.count)
-        process = context.Process(
-            target=_work, args=(theirs, self.options, device, os.getpid()), daemon=True
-        )
+        given = theirs, self.options, device, os.getpid()
+        process = context.Process(target=_work, args=given, daemon=True)
         with environment_of_workers():
             process.start()
         theirs.close()

@@ -1,8 +1,7 @@
 """Trains trials on a cluster through Parsl: SLURM, Kubernetes, or workers on this machine.
 
-The driver alone writes the store. A worker is sent a config, a seed and the weights that the run
-starts from, and sends back what it made, with a digest that shows whether its code is the driver's.
-A trial that takes longer than its limit ends itself, since Parsl cannot end one from outside.
+A worker is sent a config, a seed and the weights that the run starts from, and sends back what it
+made. A trial ends itself at its limit, since Parsl cannot end one from outside.
 
 No process imports from the folder that it is started in (`python -P`). Scripts, logs and keys may
 hold tokens of `worker_init`; they lie in a folder that only its owner can enter.
@@ -34,6 +33,7 @@ from parsl.launchers import SrunLauncher
 from parsl.providers import KubernetesProvider, LocalProvider, SlurmProvider
 
 from ...errors import FedreproError
+from ...printable import one_line
 from ..jobs import Dispatch, Failed, Job, Result
 from . import Executor, ExecutorOptions
 from ._cluster import Cluster, read_cluster
@@ -44,18 +44,17 @@ _ENVIRONMENT = (
     "CUBLAS_WORKSPACE_CONFIG=:4096:8"
 )
 _MODULES = "parsl.executors.high_throughput"
+# Left alone, the interchange of a killed driver would keep its workers, and the nodes that they
+# occupy, for as long as the allocation lasts.
 _INTERCHANGE = f"""
 import runpy, sys
 from fedrepro.benchmark.execution.processes import end_with
 end_with(int(sys.argv.pop()))
 runpy.run_module("{_MODULES}.interchange", run_name="__main__")
 """
-# Left alone, the interchange of a killed driver would keep its workers, and the nodes that they
-# occupy, for as long as the allocation lasts.
 _LABEL = "fedrepro"
 _SILENCE_S = 30.0
 """After which it is said that there is no node, if there is none."""
-_NO_LIMIT = 1e-3  # cores a worker: the file says how many workers a node has
 _PROVIDERS = {"local": LocalProvider, "slurm": SlurmProvider, "kubernetes": KubernetesProvider}
 
 
@@ -122,7 +121,7 @@ class ParslExecutor(Executor):
             launch_cmd=DEFAULT_LAUNCH_CMD.replace("process_worker_pool.py", pool, 1),
             interchange_launch_cmd=[sys.executable, "-P", "-c", _INTERCHANGE, str(os.getpid())],
             max_workers_per_node=asked.workers_per_node,
-            cores_per_worker=_NO_LIMIT,
+            cores_per_worker=1e-3,  # no limit: the file says how many workers a node has
             available_accelerators=asked.accelerators,
             heartbeat_threshold=asked.heartbeat_s,
             heartbeat_period=max(1, asked.heartbeat_s // 4),
@@ -134,8 +133,8 @@ class ParslExecutor(Executor):
             run_dir = tempfile.mkdtemp(prefix="run-", dir=folder)
             return DataFlowKernel(Config([workers], run_dir=run_dir, usage_tracking=0))
         except Exception as error:  # the base class where the interchange does not start
-            reason = " ".join(str(error).split())
-            raise FedreproError(f"the cluster cannot be started from {folder}: {reason}") from error
+            said = f"the cluster cannot be started from {folder}: {one_line(str(error))}"
+            raise FedreproError(said) from error
 
     def _provider(self) -> Any:
         asked = self.cluster
@@ -150,9 +149,10 @@ class ParslExecutor(Executor):
         try:
             return _PROVIDERS[asked.provider](**own)
         except Exception as error:  # a provider may raise anything about its options or its cluster
-            reason = " ".join(str(error).split())
-            file = self.options.cluster
-            raise FedreproError(f"{file}: {asked.provider} cannot be used: {reason}") from error
+            said = (
+                f"{self.options.cluster}: {asked.provider} cannot be used: {one_line(str(error))}"
+            )
+            raise FedreproError(said) from error
 
 
 def train_remotely(
@@ -170,7 +170,7 @@ def _settle(dispatch: Dispatch, job: Job, future: Future[Result]) -> None:
     elif isinstance(error, (WorkerLost, ManagerLost)):
         dispatch.killed(job, f"{error}; out of memory?")
     elif isinstance(error, BadStateException):
-        raise FedreproError(f"workers of the cluster do not start: {' '.join(str(error).split())}")
+        raise FedreproError(f"workers of the cluster do not start: {one_line(str(error))}")
     else:
         dispatch.settle(job, Failed(f"its worker failed: {type(error).__name__}: {error}"))
 
@@ -185,11 +185,7 @@ class _NodeWatch:
         self._expected_since: float | None = None
 
     def look(self) -> None:
-        """Called when no result has come for a while.
-
-        Raises `FedreproError` if none will: Parsl has ended, or no node came within `start_s`
-        although no batch job is waiting for its turn.
-        """
+        """Called when no result has come for a while; `FedreproError` if none will."""
         now = time.monotonic()
         logs = f"see the logs in {self._asked.folder}"
         interchange = self._workers.interchange_proc

@@ -12,10 +12,7 @@ from .trial import StageInput
 
 
 def run(trial: StageInput) -> Outcome:
-    """Metrics over rounds of the method that the trial's config names.
-
-    Raises `methods.outcome.DivergedError` if training leaves the finite numbers.
-    """
+    """Metrics over rounds of the method that the config names; `DivergedError` if not finite."""
     method = registry.make("federated", trial.config.method, trial.config.options)
     task = task_of(trial, trial.federation())
     metrics = {name: registry.find("metric", name)() for name in trial.config.metrics}

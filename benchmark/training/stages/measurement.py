@@ -11,10 +11,7 @@ from .trial import StageInput
 
 
 def run(trial: StageInput) -> Outcome:
-    """Metrics of the protocol that the trial's config names.
-
-    Raises `ValueError` if the protocol cannot be applied to the data or the weights.
-    """
+    """Metrics of the protocol that the config names; `ValueError` if it cannot be applied."""
     config = trial.config
     assert trial.encoder is not None
     protocol: Protocol = registry.make("protocol", config.method, config.options)

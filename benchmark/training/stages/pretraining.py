@@ -8,10 +8,7 @@ from .trial import StageInput
 
 
 def run(trial: StageInput) -> Outcome:
-    """The encoder, and the loss over epochs.
-
-    Raises `methods.outcome.DivergedError` if training leaves the finite numbers.
-    """
+    """The encoder, and the loss over epochs; `DivergedError` if training leaves finite numbers."""
     config = trial.config
     loaded = trial.load(config.data, config.data["part"])
     encoder = registry.make("encoder", config.encoder["name"], config.encoder)

@@ -49,8 +49,7 @@ class StageInput:
     def load(self, wanted: Mapping[str, Any], part: str, *, resized: bool = True) -> data.Loaded:
         """A part of the set that `wanted` (a config's `data`) names.
 
-        Raises `benchmark.errors.DataError` if the set is missing or damaged, `StaleStateError` if
-        the trial goes on from a state that was made from other data.
+        Raises `DataError` if it is missing or damaged, `StaleStateError` if a state is of others.
         """
         loaded = data.load(
             wanted["name"],

@@ -1,1 +1,4 @@
-"""One subcommand a file: its docstring is the help; `EXAMPLE`, `ARGUMENTS` and `execute`."""
+"""One subcommand a file: its docstring is the help; `EXAMPLE`, `ARGUMENTS`, `execute`.
+
+`execute` gives the exit code; nothing means 0.
+"""

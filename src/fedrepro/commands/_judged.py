@@ -49,9 +49,7 @@ def stored_profile(parser: argparse._ActionsContainer) -> None:
 def choose_profile(given: argparse.Namespace, ids: Sequence[str], store: Store) -> None:
     """Sets `given.profile` where it is open: reduced, or the first other one that has trials.
 
-    ids: of papers; none means all. Papers whose specs are wrong are left out here; whoever reads
-    them says what is wrong. Profiles are tried in the order of the specs, and a line says which
-    one it is if it is not reduced.
+    ids: of papers; none means all. Papers whose specs are wrong are left out here.
     """
     if given.profile is not None:
         return
@@ -146,11 +144,7 @@ def show(reports: Sequence[Report], folder: Path) -> int:
 
 
 def default_folder(plan: Plan, given: argparse.Namespace) -> Path:
-    """`results/reports/<paper>-<profile>[-on-<set>]`, another one for what is not the whole of it.
-
-    A selection, a reading or a changed setting must not replace the report of the whole profile.
-    Raises as `folder_of`.
-    """
+    """`results/reports/<paper>-<profile>[-on-<set>]`, another one for less than the whole."""
     parts = [plan.paper.id, plan.profile.name]
     parts += ["on", file_name(plan.on)] if plan.on else []
     parts += ["reading", *plan.paper.readings] if plan.paper.readings else []

@@ -229,9 +229,8 @@ EXECUTION = (
 def complete(given: argparse.Namespace) -> None:
     """Fills in the folder of data, and checks where trials would run, whatever is stored.
 
-    Of commands that read specs, it also says which names of other packages are left out.
-
-    Raises `FedreproError` for an executor, a device or a cluster that is not there.
+    Of commands that read specs, it also says which names of other packages are left out. Raises
+    `FedreproError` for an executor, a device or a cluster that is not there.
     """
     if getattr(given, "data_dir", "") is None and os.environ.get("FEDREPRO_DATA"):
         given.data_dir = Path(os.environ["FEDREPRO_DATA"])
@@ -258,11 +257,9 @@ def execution(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def specs(given: argparse.Namespace) -> tuple[Path, ...]:
-    """The folders in which papers are looked for, one's own first.
+    """The folders in which papers are looked for, one's own first; `SpecError` without a paper.
 
     Of the papers that the command is asked for it says which one of one's own hides another.
-
-    Raises `SpecError` for a folder that is named and holds no paper.
     """
     folders = searched(given.specs)
     asked = getattr(given, "papers", None) or [getattr(given, "paper", None)]
@@ -288,10 +285,7 @@ def papers(given: argparse.Namespace) -> tuple[Paper, ...]:
 
 
 def papers_with_profile(given: argparse.Namespace) -> Iterator[Paper]:
-    """One by one, the papers named, or of all those with the profile; says which are left out.
-
-    Raises `InvalidSpecError` in the end with the mistakes of all specs.
-    """
+    """One by one, the papers named, or of all those with the profile; says which are left out."""
     root = specs(given)
     problems: list[Problem] = []
     for id in dict.fromkeys(given.papers) or paper_ids(root):
@@ -309,10 +303,7 @@ def papers_with_profile(given: argparse.Namespace) -> Iterator[Paper]:
 
 
 def parse_sets(pairs: list[str]) -> list[tuple[str, object]]:
-    """`training.rounds=3` as (path, value); the value is read as TOML, or as text.
-
-    Raises `FedreproError` for a pair without `=`, and for a value that exceeds `spec.limits`.
-    """
+    """`training.rounds=3` as (path, value), read as TOML or text; `FedreproError` without `=`."""
     parsed: list[tuple[str, object]] = []
     for pair in pairs:
         path, separator, text = pair.partition("=")
@@ -338,10 +329,7 @@ def refuse_selection(given: argparse.Namespace) -> None:
 
 
 def plan(given: argparse.Namespace, paper: Paper, profile: str | None = None) -> "Plan":
-    """The plan of a paper that the options of `CELLS` ask for, or the same under another profile.
-
-    Raises `SpecError` for a name, a reading or a setting that does not exist.
-    """
+    """The plan of a paper that `CELLS` ask for, or under another profile; raises `SpecError`."""
     from fedrepro.benchmark.planning.plan import make_plan
     from fedrepro.benchmark.spec.readings import under
 

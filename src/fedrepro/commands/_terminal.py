@@ -32,10 +32,7 @@ def paint(word: str, as_word: str | None = None) -> str:
 
 
 def folded(line: str, indent: int = 2) -> str:
-    """A line broken between words where standard output is a terminal that it does not fit.
-
-    indent: spaces before the lines that follow the first.
-    """
+    """A line broken between words for a terminal that it does not fit; further ones indented."""
     if not sys.stdout.isatty():
         return line
     width = max(shutil.get_terminal_size().columns, indent + 20)
@@ -57,10 +54,7 @@ def complain(sentence: str) -> None:
 
 
 class Output:
-    """Standard output, for what commands print: text from specs, paths and records is `printable`.
-
-    What it does not say itself, the stream says.
-    """
+    """Standard output on which text from specs, paths and records is `printable`."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

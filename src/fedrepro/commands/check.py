@@ -15,10 +15,7 @@ ARGUMENTS = (*options.PAPERS, options.flag("--json", "problems and names as JSON
 
 
 def execute(given: argparse.Namespace) -> int:
-    """Prints problems, names that nothing implements and warnings.
-
-    2 if there are problems, else 1 if a name is neither implemented nor declared.
-    """
+    """2 if there are problems, else 1 if a name is neither implemented nor declared."""
     try:
         papers = options.papers(given)
         problems, unimplemented, declared = check(papers)
@@ -37,8 +34,8 @@ def execute(given: argparse.Namespace) -> int:
     code = 2 if problems else 1 if unimplemented else 0
     if given.json:
         plain = {"papers": counts, "problems": [one.as_plain() for one in problems]}
-        warnings = [one.as_plain() for one in narrow_margins(papers)]
         waiting = {"unimplemented": unimplemented, "declared": declared}
+        warnings = [one.as_plain() for one in narrow_margins(papers)]
         print_json({**plain, **waiting, "warnings": warnings})
         return code
     for problem in problems:
@@ -50,9 +47,7 @@ def execute(given: argparse.Namespace) -> int:
         print(folded(f"declared, not implemented yet: {missing}"))
     for warning in narrow_margins(papers):
         print(folded(f"warning: {warning}"))
-    totals = Counter[str]()
-    for one in counts.values():
-        totals.update(one)
-    told = ", ".join(f"{n} {what}" for what, n in totals.items())
+    totals = sum(map(Counter, counts.values()), Counter[str]())
+    told = ", ".join(f"{totals[what]} {what}" for what in ("tables", "cells", "claims"))
     print(f"{', '.join(counts)}: {told}, {len(problems)} problems")
     return code

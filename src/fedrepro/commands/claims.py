@@ -16,7 +16,7 @@ ARGUMENTS = (
 )
 
 
-def execute(given: argparse.Namespace) -> int:
+def execute(given: argparse.Namespace) -> None:
     """Prints every claim with what the printed numbers say of it."""
     papers = options.papers(given)
     found = []
@@ -30,7 +30,7 @@ def execute(given: argparse.Namespace) -> int:
     shown = [one for one in found if one["support"] == "contradicted" or not given.contradicted]
     if given.json:
         print_json(shown)
-        return 0
+        return
     for one in shown:
         word = paint(f"{one['support']:<13}", one["support"])
         print(folded(f"{word} {one['paper']} {one['table']}: {one['says']}", 14))
@@ -39,4 +39,3 @@ def execute(given: argparse.Namespace) -> int:
         counts = Counter(one["support"] for one in found if one["paper"] == paper.id)
         summary = ", ".join(f"{n} {word}" for word, n in counts.most_common())
         print(f"{paper.id}: {summary or 'no claims'}")
-    return 0

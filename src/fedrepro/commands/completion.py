@@ -20,7 +20,7 @@ _SHELLS = ("bash", "zsh", "fish", "tcsh")
 ARGUMENTS = (options.SPECS, options.option("shell", choices=_SHELLS, help="which shell reads it"))
 
 
-def execute(given: argparse.Namespace) -> int:
+def execute(given: argparse.Namespace) -> None:
     """Prints the script; it is made anew from the parser, so it cannot be out of date."""
     import shtab
 
@@ -32,14 +32,12 @@ def execute(given: argparse.Namespace) -> int:
         elif action.metavar in ("DIR", "FILE"):
             action.complete = shtab.DIRECTORY if action.metavar == "DIR" else shtab.FILE  # type: ignore[attr-defined]
     print(shtab.complete(parser, given.shell))
-    return 0
 
 
 def _values(papers: Collection[Path]) -> Mapping[object, Sequence[str]]:
     """By the name that help gives an argument, what may be said.
 
-    papers: their folders. Specs are not read whole, which would take a second whenever a shell
-    starts: the name of a table's file is the table's.
+    Specs in the folders `papers` are not read whole, which would take a second in every new shell.
     """
     ids = [folder.name for folder in papers]
     files = (file for folder in papers for file in folder.glob("*.toml"))

@@ -34,11 +34,7 @@ ARGUMENTS = (
 
 
 def execute(given: argparse.Namespace) -> int:
-    """Prints the differences; 1 if there are any, 3 if neither side has a trial, else 0.
-
-    Raises `FedreproError` for options of stores where no side is a store, and for sides that share
-    no table.
-    """
+    """Prints the differences; 1 if there are any, 3 if neither side has a trial, else 0."""
     if (given.papers or given.profile) and not any(map(_is_store, (given.before, given.after))):
         raise FedreproError("--papers and --profile are for stores; neither side is one")
     given.profile = given.profile or "reduced"

@@ -3,10 +3,10 @@
 import argparse
 from collections.abc import Iterator
 
-from fedrepro import __version__
 from fedrepro.benchmark.errors import DataError, MissingDataError
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.load import load_papers
+from fedrepro.benchmark.version import __version__, commit
 from fedrepro.commands import _options as options
 from fedrepro.commands._judged import store_at
 from fedrepro.commands._terminal import paint, print_json
@@ -17,41 +17,31 @@ ARGUMENTS = (options.SPECS, *options.PLACES, options.flag("--json", "everything 
 
 def execute(given: argparse.Namespace) -> int:
     """Prints the diagnosis; 2 if data are damaged, else 0."""
-    from fedrepro.benchmark.training.checkout import commit
-    from fedrepro.benchmark.training.training import versions
+    from fedrepro.benchmark.execution.executors import ExecutorOptions
+    from fedrepro.benchmark.execution.executors.local import LocalExecutor
+    from fedrepro.benchmark.training.training import device_name, versions
 
+    here = LocalExecutor(ExecutorOptions(None, "auto", jobs=None))
+    devices = {name: device_name(name) for name in dict.fromkeys(("cpu", *here.devices))}
+    devices["CUDA"] = "no" if here.device == "cpu" else "yes"
+    devices["processes"] = f"{here.slots} by default"
     stored = sum(1 for _ in store_at(given.store).records())
     installed = {"fedrepro": f"{__version__}, commit {commit() or 'unknown'}"}
     found = {
         "installed": {**installed, **versions()},
-        "devices": _devices(),
+        "devices": devices,
         "store": {str(given.store): f"{stored} finished trials"},
         "data": dict(_data(given)),
         "could run": dict(_runnable(given)),
     }
     if given.json:
         print_json(found)
-    else:
-        for title, facts in found.items():
-            print(f"{title}:")
-            for name, fact in facts.items():
-                word, _, rest = str(fact).partition(":")
-                print(f"  {name:<24}{paint(word)}{':' if rest else ''}{rest}")
-    damaged = any(str(fact).startswith("damaged") for fact in found["data"].values())
-    return 2 if damaged else 0
-
-
-def _devices() -> dict[str, str]:
-    import torch
-
-    from fedrepro.benchmark.execution.executors import ExecutorOptions
-    from fedrepro.benchmark.execution.executors.local import LocalExecutor
-    from fedrepro.benchmark.training.training import device_name
-
-    here = LocalExecutor(ExecutorOptions(None, "auto", jobs=None))
-    found = {name: device_name(name) for name in dict.fromkeys(("cpu", *here.devices))}
-    gpu = "yes" if torch.cuda.is_available() else "no"
-    return {**found, "CUDA": gpu, "processes": f"{here.slots} by default"}
+    for title, facts in found.items() if not given.json else ():
+        print(f"{title}:")
+        for name, fact in facts.items():
+            word, colon, rest = fact.partition(":")
+            print(f"  {name:<24}{paint(word)}{colon}{rest}")
+    return 2 if any(fact.startswith("damaged") for fact in found["data"].values()) else 0
 
 
 def _data(given: argparse.Namespace) -> Iterator[tuple[str, str]]:

@@ -13,11 +13,11 @@ ALIASES = ("tables",)
 ARGUMENTS = (*options.PAPERS, options.flag("--json", "every cell, numbers as strings"))
 
 
-def execute(given: argparse.Namespace) -> int:
+def execute(given: argparse.Namespace) -> None:
     """Prints one line a table as it is written, or the export of specs that obey all rules."""
     if given.json:
         print_json(export(options.papers(given)))
-        return 0
+        return
     for paper in load_papers(options.specs(given), ids=given.papers, read=outline):
         print(folded(f"{paper.id}: {paper.title}"))
         print(f"  profiles: {', '.join(paper.profiles)}")
@@ -28,4 +28,3 @@ def execute(given: argparse.Namespace) -> int:
             counts = f"{cells:>4} cells {len(table.claims):>3} {claims}"
             place = f"  {table.id:<{width}}  {table.kind:<11}  {counts}  "
             print(folded(f"{place}{table.title}", min(len(place), 20)))
-    return 0

@@ -21,7 +21,7 @@ ARGUMENTS = (
 )
 
 
-def execute(given: argparse.Namespace) -> int:
+def execute(given: argparse.Namespace) -> None:
     """Prints one line a contribution, or one contribution whole."""
     for told in names.left_out():
         complain(told)
@@ -37,7 +37,6 @@ def execute(given: argparse.Namespace) -> int:
     else:
         for one in shown:
             _print_whole(one)
-    return 0
 
 
 def _known(asked: str | None) -> Iterator[dict[str, Any]]:

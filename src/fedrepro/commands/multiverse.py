@@ -56,10 +56,7 @@ def execute(given: argparse.Namespace) -> int:
 
 
 def _others(taken: Plan, named: list[str] | None) -> list[Plan]:
-    """The plan under each reading, of those that are named or of all, that changes what it reads.
-
-    Raises `SpecError` for a name that is no reading, and where none changes anything.
-    """
+    """The plan under each reading, named or any, that changes what it reads."""
     base = taken.paper.readings
     names = [one.name for one in free_readings(taken.paper)] if named is None else named
     plans = [taken.under((*base, *one.split("+"))) for one in dict.fromkeys(names)]

@@ -31,20 +31,16 @@ ARGUMENTS = (
 )
 
 
-def execute(given: argparse.Namespace) -> int:
-    """Writes two files and says what to do next.
-
-    Raises `FedreproError` for a name that could not be found, and outside of a checkout.
-    """
+def execute(given: argparse.Namespace) -> None:
+    """Writes two files and says what to do next."""
     root, module = given.root, given.name.replace("-", "_")
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", given.name):
         raise FedreproError(f"'{given.name}': small letters, digits and single hyphens only")
     if keyword.iskeyword(module) or module == "base":
-        raise FedreproError(
-            f"'{given.name}' is a word of Python or of this project; choose another name"
-        )
-    package, tests = root / "methods" / "federated", root / "tests" / "methods"
-    for needed in (package, tests):
+        said = "is a word of Python or of this project; choose another name"
+        raise FedreproError(f"'{given.name}' {said}")
+    package = root / "methods" / "federated"
+    for needed in (package, root / "tests" / "methods"):
         if not needed.is_dir():
             raise FedreproError(
                 f"{needed.absolute()} is missing: methods are added in a checkout (--root); "
@@ -60,12 +56,7 @@ def execute(given: argparse.Namespace) -> int:
         name += "Method"
     test = f"tests/methods/test_{module}.py"
     own = f"from fedrepro.methods.federated.{given.family}.{module} import {name}"
-    texts = {
-        package / given.family / f"{module}.py": template(
-            "method.py", title=given.name, cls=name, test=test, federated="."
-        ),
-        root / test: template("method_test.py", cls=name, imports="\n".join(sorted([own, *_USED]))),
-    }
-    write_new(texts)
+    code = template("method.py", title=given.name, cls=name, test=test, federated=".")
+    tests = template("method_test.py", cls=name, imports="\n".join(sorted([own, *_USED])))
+    write_new({package / given.family / f"{module}.py": code, root / test: tests})
     print(f'try it: pytest {test}; then name it in a spec: method = "{given.name}"')
-    return 0

@@ -14,11 +14,8 @@ EXAMPLE = "fedrepro new-project my-paper"
 ARGUMENTS = (options.folder("folder", "made if it is new"),)
 
 
-def execute(given: argparse.Namespace) -> int:
-    """Writes the files of the folder and says what to do next; nothing that is there is replaced.
-
-    Raises `FedreproError` if one of them is there already.
-    """
+def execute(given: argparse.Namespace) -> None:
+    """Writes the files of the folder and says what to do next."""
     root: Path = given.folder.absolute()
     test, method = "tests/test_mypaper.py", {"title": "My method", "cls": "MyMethod"}
     files = {
@@ -38,7 +35,6 @@ def execute(given: argparse.Namespace) -> int:
     }
     write_new({root / name: text for name, text in files.items()})
     print(f"next: cd {given.folder}; fedrepro check mypaper; fedrepro run mypaper --profile smoke")
-    return 0
 
 
 def template(file: str, **words: str) -> str:
@@ -48,10 +44,7 @@ def template(file: str, **words: str) -> str:
 
 
 def write_new(files: Mapping[Path, str]) -> None:
-    """Writes files and says where.
-
-    Raises `FedreproError` if one of them is there already; nothing is written then.
-    """
+    """Writes files and says where; none, but a `FedreproError`, if one is there already."""
     for path in files:
         if os.path.lexists(path):
             raise FedreproError(f"{path} is there already; nothing was written: remove it first")

@@ -13,7 +13,6 @@ from fedrepro.commands._terminal import print_json
 if TYPE_CHECKING:
     from fedrepro.benchmark.config import Trial
     from fedrepro.benchmark.planning.estimate import TrialTimes
-    from fedrepro.benchmark.planning.summary import Summary
 
 EXAMPLE = "fedrepro plan cpcfl --profile paper"
 ARGUMENTS = (
@@ -54,8 +53,10 @@ def execute(given: argparse.Namespace) -> int:
         missing.update(dict.fromkeys(summary.missing))
         if given.json:
             plain.append(summary.as_plain())
-        else:
-            _print(summary, given, alone)
+            continue
+        print(*(summary.lines() if alone else [summary.line()]), sep="\n", flush=True)
+        for run in plan.runs if given.runs else ():
+            print(f"  {run.key}  {summary.sharing.get(run, 0):>3} cells  {run.description}")
     if given.json:
         print_json(plain[0] if alone else plain)
     elif not alone:
@@ -78,11 +79,3 @@ def _measure(plan: Plan, store: Store, known: "TrialTimes", given: argparse.Name
     runs = [run for run in missing if not any(map(data.problem, chain(run)))]
     trials = known.to_measure(runs)
     execute(plan, store, trials=trials, progress=Display(), **options.execution(given))
-
-
-def _print(summary: "Summary", given: argparse.Namespace, alone: bool) -> None:
-    """The lines of a paper; one where it is not alone."""
-    lines = list(summary.lines()) if alone else [summary.line()]
-    for run in summary.plan.runs if given.runs else ():
-        lines.append(f"  {run.key}  {summary.sharing.get(run, 0):>3} cells  {run.description}")
-    print(*lines, sep="\n", flush=True)

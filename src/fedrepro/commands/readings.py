@@ -23,7 +23,7 @@ ARGUMENTS = (
 )
 
 
-def execute(given: argparse.Namespace) -> int:
+def execute(given: argparse.Namespace) -> None:
     """Prints every choice with its alternatives and what each would change."""
     paper = options.paper(given)
     plan = make_plan(paper, given.profile)
@@ -32,7 +32,7 @@ def execute(given: argparse.Namespace) -> int:
     shown = [one for one in choices if one[0].alternatives or given.all]
     if given.json:
         print_json([_plain(choice, table, changes) for choice, table in shown])
-        return 0
+        return
     for choice, table in shown:
         where = "" if table is None else f" (table {table})"
         print(f"{choice.name or '-'}{where}: {choice.setting}")
@@ -46,7 +46,6 @@ def execute(given: argparse.Namespace) -> int:
         f"{paper.id}: {n_open} choices with {len(changes)} other readings; {n_fixed} choices "
         "without another one to select" + ("" if given.all else " (--all lists them)")
     )
-    return 0
 
 
 def _plain(choice: Unstated, table: str | None, changes: Mapping[str, str]) -> dict[str, Any]:
@@ -67,14 +66,9 @@ def _paragraph(text: str, margin: str = "    ") -> str:
 def _change(plan: Plan, name: str) -> str:
     """What a reading changes under the plan's profile, in words."""
     other = plan.under([name])
-    before, after = set(plan.runs), set(other.runs)
-    read = sum(
-        one.cell.metric != now.cell.metric or one.read != now.read
-        for one, now in zip(plan.cells, other.cells, strict=True)
-    )
-    parts = []
-    if after - before:
-        parts.append(f"{len(after - before)} other runs of {len(after)}")
-    if read:
-        parts.append(f"{read} cells read otherwise")
+    after, pairs = set(other.runs), zip(plan.cells, other.cells, strict=True)
+    new = len(after - set(plan.runs))
+    read = sum((a.cell.metric, a.read) != (b.cell.metric, b.read) for a, b in pairs)
+    parts = [f"{new} other runs of {len(after)}"] if new else []
+    parts += [f"{read} cells read otherwise"] if read else []
     return ", ".join(parts) or f"changes nothing under profile {plan.profile.name}"

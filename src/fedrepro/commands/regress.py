@@ -13,6 +13,7 @@ from fedrepro.benchmark.judging.comparison import BaselineCheck, blind_cells, ch
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.spec.model import Paper
+from fedrepro.benchmark.store.files import write_whole
 from fedrepro.commands import _options as options
 from fedrepro.commands._judged import command_line, judged, store_at, trained
 from fedrepro.commands._terminal import complain, paint
@@ -50,31 +51,25 @@ ARGUMENTS = (
 
 
 def execute(given: argparse.Namespace) -> int:
-    """1 if anything has regressed or a trial failed, 2 without a baseline, else 0.
-
-    With --out it writes a report as well, and what moved as JSON, JUnit XML and Markdown.
-
-    Raises `FedreproError` for --record with what only a comparison gives, and without a baseline.
-    """
+    """1 if anything has regressed or a trial failed, 2 without a baseline, else 0."""
     if given.record and (given.json or given.badge or given.exact):
         raise FedreproError("--record compares nothing: leave out --json, --badge and --exact")
     if given.with_failed and not given.record:
         raise FedreproError("--with-failed needs --record")
     # What the last comparison left must not outlive an error of this one.
     if given.badge is not None:
-        _write(given.badge, regressions.badge([]))
+        write_whole(given.badge, regressions.badge([]).encode())
     for name in regressions.FILES if given.out is not None else ():
         (given.out / name).unlink(missing_ok=True)
-    papers = options.papers(given)
-    if not given.papers and not given.record:
-        for paper in papers:
-            if not _place(paper, given).exists():
-                options.note(f"{paper.id} has no baseline: left out")
-        papers = tuple(paper for paper in papers if _place(paper, given).exists())
+    papers = []
+    for paper in options.papers(given):
+        if given.papers or given.record or _place(paper, given).exists():
+            papers.append(paper)
+        else:
+            options.note(f"{paper.id} has no baseline: left out")
     if not papers:  # a gate that measures nothing must not pass
-        raise FedreproError(
-            f"no paper has a baseline in {given.baselines}; record one with --record"
-        )
+        said = f"no paper has a baseline in {given.baselines}; record one with --record"
+        raise FedreproError(said)
     found = [_one(paper, given) for paper in papers]
     compared = [one for _, one, _ in found if one is not None]
     if given.out is not None:
@@ -82,18 +77,13 @@ def execute(given: argparse.Namespace) -> int:
 
         write_report([report for report, _, _ in found], given.out)
         for name, text in regressions.files(compared, command_line()).items() if compared else ():
-            _write(given.out / name, text)
+            write_whole(given.out / name, text.encode())
         _say(f"report: {given.out / 'report.html'}", given)
     if given.badge is not None:
-        _write(given.badge, regressions.badge(compared))
+        write_whole(given.badge, regressions.badge(compared).encode())
     if given.json:
         print(regressions.json_text(compared), end="")
     return max(code for _, _, code in found)
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(text.encode())
 
 
 def _say(line: str, given: argparse.Namespace) -> None:
@@ -114,8 +104,8 @@ def _one(paper: Paper, given: argparse.Namespace) -> tuple[Report, BaselineCheck
     where = {"data_dir": given.data_dir, "download": given.download}
     plan = make_plan(paper, given.profile, on=given.on, **where)
     store = store_at(given.store)
-    not_run, audit = trained(plan, store, given), given.out is not None
-    report = judged(plan, store, not_run, since=clock, audit=audit)
+    not_run = trained(plan, store, given)
+    report = judged(plan, store, not_run, since=clock, audit=given.out is not None)
     for trial in failed_trials(report):
         _say(f"{paper.id}: FAILED, {trial}", given)
     if baseline is None:
@@ -135,8 +125,7 @@ def _check_failed(report: Report, accepted: Sequence[str]) -> None:
     """Raises `FedreproError` for failed trials of rows that --with-failed does not name."""
     tables = (*report.tables, *report.controls)
     failed = {"|".join(cell.row) for one in tables for cell in one.cells if cell.failed}
-    unnamed = sorted(failed - set(accepted))
-    if unnamed:
+    if unnamed := sorted(failed - set(accepted)):
         options = " ".join(f"--with-failed {shlex.quote(row)}" for row in unnamed)
         raise FedreproError(f"trials failed, and nothing is recorded; to record that: {options}")
     if strange := sorted(set(accepted) - failed):

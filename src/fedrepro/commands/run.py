@@ -39,10 +39,9 @@ def execute(given: argparse.Namespace) -> int:
     clock = perf_counter()
     if given.others:
         papers = [given.paper, *given.others]
-        one_by_one = "; ".join(f"fedrepro run {paper}" for paper in papers)
-        raise FedreproError(
-            f"one paper a run: {one_by_one}; then one report: fedrepro report {' '.join(papers)}"
-        )
+        runs = "; ".join(f"fedrepro run {paper}" for paper in papers)
+        together = f"fedrepro report {' '.join(papers)}"
+        raise FedreproError(f"one paper a run: {runs}; then one report: {together}")
     plan = options.plan(given, options.paper(given))
     store = store_at(given.store)
     if given.dry_run:

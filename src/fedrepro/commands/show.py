@@ -28,7 +28,7 @@ ARGUMENTS = (
 )
 
 
-def execute(given: argparse.Namespace) -> int:
+def execute(given: argparse.Namespace) -> None:
     """Prints the table."""
     given.tables = [given.table]
     store, paper = store_at(given.store), options.paper(given)
@@ -36,7 +36,7 @@ def execute(given: argparse.Namespace) -> int:
     report = judged(options.plan(given, paper), store, audit=given.format == "text")
     if given.json:
         print_json(as_plain((*report.tables, *report.controls)[0]))
-        return 0
+        return
     shown = _shown(report, given.format)
     if given.out is not None:
         write_whole(given.out, shown)
@@ -45,14 +45,9 @@ def execute(given: argparse.Namespace) -> int:
         os.write(sys.stdout.fileno(), shown)
     else:
         print(shown.decode(), end="")
-    return 0
 
 
 def _shown(report: Report, form: str) -> bytes:
-    """A report on one table in a format.
-
-    Raises `FedreproError` for a picture of a table that compares nothing.
-    """
     from fedrepro.reports import answer_pictures, terminal
     from fedrepro.reports.publish import formats
 

@@ -13,7 +13,6 @@ ARGUMENTS = (
 )
 
 
-def execute(given: argparse.Namespace) -> int:
+def execute(given: argparse.Namespace) -> None:
     """Prints the file."""
     print(template(options.paper(given), given.tables, given.trials), end="")
-    return 0

@@ -88,18 +88,16 @@ def test_a_folder_is_decoded_again_only_if_it_changed(photos: Path, decoded: lis
     assert len(list((photos / NAME).glob("stl10-train-*.npz"))) == 1
 
 
-@pytest.mark.parametrize("damage", ["cut off", "flipped"])
-def test_a_damaged_cache_is_made_again(damage: str, photos: Path, decoded: list[int]) -> None:
+@pytest.mark.parametrize("length", [300, None])
+def test_a_damaged_cache_is_made_again(
+    length: int | None, photos: Path, decoded: list[int]
+) -> None:
     good = read(photos)
     (cached,) = (photos / NAME).glob("stl10-train-*.npz")
     held = bytearray(cached.read_bytes())
-    if damage == "flipped":
-        held[len(held) // 2] ^= 1
-    cached.write_bytes(held if damage == "flipped" else held[:300])
-    again = read(photos)
-    assert torch.equal(again.images, good.images)
-    assert decoded == [20, 20]
-    read(photos)
+    held[len(held) // 2] ^= 1
+    cached.write_bytes(held[:length])
+    assert all(torch.equal(read(photos).images, good.images) for _ in range(2))
     assert decoded == [20, 20]
 
 
@@ -151,13 +149,6 @@ def test_parts_that_name_other_classes_are_refused(photos: Path, other: str) -> 
         read(photos, "test")
 
 
-def test_a_class_without_images_is_refused(photos: Path) -> None:
-    for image in (photos / "stl10" / "train" / "ship").iterdir():
-        image.unlink()
-    with pytest.raises(DataError, match=r"train/ship holds no images"):
-        read(photos)
-
-
 def test_images_are_turned_as_their_camera_says(photos: Path) -> None:
     path = photos / "stl10" / "train" / "ship" / "0.png"
     upright = Image.open(path).copy()
@@ -186,8 +177,12 @@ def test_a_damaged_image_and_one_of_another_size_are_named(photos: Path) -> None
         read(photos)
 
 
-def test_a_missing_class_and_an_empty_folder_are_said(photos: Path) -> None:
-    (photos / "stl10" / "train" / "ship").rename(photos / "ship")
+def test_a_missing_class_and_empty_folders_are_said(photos: Path) -> None:
+    for image in (photos / "stl10" / "train" / "ship").iterdir():
+        image.unlink()
+    with pytest.raises(DataError, match=r"train/ship holds no images"):
+        read(photos)
+    (photos / "stl10" / "train" / "ship").rmdir()
     with pytest.raises(DataError, match="holds 9 class folders, the set has 10"):
         read(photos)
     for image in (photos / "stl10" / "unlabeled").rglob("*.png"):

@@ -12,8 +12,7 @@ from PIL import Image
 
 from fedrepro.benchmark.data import Loaded, build_federation, load
 from fedrepro.benchmark.data.base import data_folder
-from fedrepro.benchmark.data.images import prepare
-from fedrepro.benchmark.data.selection import mixed_order, share, subset
+from fedrepro.benchmark.data.images import mixed_order, prepare, share, subset
 from fedrepro.benchmark.errors import DataError
 from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.data.partitions.class_groups import ClassGroups

@@ -170,14 +170,6 @@ def test_a_set_of_torchvision_is_taken_by_its_name(
         content("torchvision:Owl", tmp_path)
 
 
-def test_where_torchvision_is_broken_one_line_says_how_to_install_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "torchvision.datasets", None)
-    with pytest.raises(DataError, match="install both at once: python -m pip install"):
-        content("torchvision:KMNIST", tmp_path)
-
-
 def save_hugging_face(place: Path, parts: Mapping[str, np.ndarray[Any, Any]], **more: str) -> None:
     """A `DatasetDict` of `parts`, by name which images they hold; `more`: further columns."""
     datasets = pytest.importorskip("datasets")
@@ -234,11 +226,18 @@ def test_arrays_that_were_not_read_are_said(tmp_path: Path) -> None:
     assert found.parts["train"].note == "arrays that were not read: weights"
 
 
-def test_without_their_package_a_set_of_hugging_face_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("package", "name", "said"),
+    [
+        ("datasets", "saved/", "python -m pip install datasets"),
+        ("torchvision.datasets", "torchvision:KMNIST", "install both at once: python -m pip"),
+    ],
+)
+def test_without_its_package_a_set_says_what_to_install(
+    package: str, name: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "datasets", None)
+    monkeypatch.setitem(sys.modules, package, None)
     (tmp_path / "saved").mkdir()
     (tmp_path / "saved/dataset_dict.json").write_text("{}")
-    with pytest.raises(DataError, match="python -m pip install datasets"):
-        content("saved/", tmp_path)
+    with pytest.raises(DataError, match=said):
+        content(name, tmp_path)

@@ -126,8 +126,6 @@ def test_noise_has_every_byte_as_often_and_nothing_else() -> None:
     expected = loaded.portion.images.numel() / 256
     assert ((counts - expected).abs() < 5 * expected**0.5).all()
     assert loaded.checksum.startswith("27b66d5be236")
-    with pytest.raises(DataError, match="no part 'train', only 'unlabeled'"):
-        load("noise", "train")
 
 
 @pytest.fixture
@@ -156,6 +154,10 @@ def test_stl10_is_upright_and_classes_count_from_zero(
     assert loaded.portion.labels is not None
     assert loaded.portion.labels.tolist() == [0, 9, 2, 3, 4, 5]
     assert loaded.is_release
+    path = tmp_path / "stl10_binary" / "train_X.bin"
+    path.write_bytes(path.read_bytes()[:1000])
+    with pytest.raises(DataError, match=rf"{path} is not the release's file"):
+        load("stl10", "train", data_dir=tmp_path)
 
 
 def test_unlabelled_stl10_needs_no_other_file_and_is_not_changed(
@@ -168,13 +170,6 @@ def test_unlabelled_stl10_needs_no_other_file_and_is_not_changed(
     portion.images.zero_()
     held = np.fromfile(tmp_path / "stl10_binary" / "unlabeled_X.bin", dtype=np.uint8)
     assert np.array_equal(held, stl10["unlabeled_X.bin"].ravel())
-
-
-def test_a_damaged_stl10_is_named(stl10: dict[str, Any], tmp_path: Path) -> None:
-    path = tmp_path / "stl10_binary" / "train_X.bin"
-    path.write_bytes(path.read_bytes()[:1000])
-    with pytest.raises(DataError, match=rf"{path} is not the release's file"):
-        load("stl10", "train", data_dir=tmp_path)
 
 
 @pytest.fixture
@@ -229,22 +224,18 @@ class _Pickled:
         return (Path.touch, (self.trace,))
 
 
-def test_a_changed_cifar10_batch_is_refused_before_it_is_unpickled(
-    cifar10: Path, tmp_path: Path
-) -> None:
-    (cifar10 / "data_batch_3").write_bytes(pickle.dumps(_Pickled(tmp_path / "trace")))
-    with pytest.raises(DataError, match=r"data_batch_3 is not the release's file \(MD5 "):
-        load("cifar10", "train", data_dir=tmp_path)
-    assert not (tmp_path / "trace").exists()
-
-
-def test_a_pickle_that_asks_for_more_than_arrays_is_refused_even_with_the_right_checksum(
-    cifar10: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("is_known", "said"),
+    [(False, r"is not the release's file \(MD5 "), (True, "cannot be read: it")],
+)
+def test_a_pickle_is_refused_by_its_checksum_and_else_if_it_asks_for_more_than_arrays(
+    is_known: bool, said: str, cifar10: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     content = pickle.dumps(_Pickled(tmp_path / "trace"))
     (cifar10 / "data_batch_3").write_bytes(content)
-    digest = hashlib.md5(content).hexdigest()
-    monkeypatch.setattr(Cifar10, "md5", {**Cifar10.md5, "data_batch_3": digest})
-    with pytest.raises(DataError, match=r"data_batch_3 cannot be read: it asks for "):
+    if is_known:
+        digest = hashlib.md5(content).hexdigest()
+        monkeypatch.setattr(Cifar10, "md5", {**Cifar10.md5, "data_batch_3": digest})
+    with pytest.raises(DataError, match=f"data_batch_3 {said}"):
         load("cifar10", "train", data_dir=tmp_path)
     assert not (tmp_path / "trace").exists()
