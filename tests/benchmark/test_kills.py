@@ -27,6 +27,7 @@ from fedrepro.benchmark.execution.run import execute
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.store.store import Store
+from tests.benchmark.runs import finished, numbers
 
 pytestmark = [
     pytest.mark.slow,
@@ -72,19 +73,12 @@ def finish(plan: Plan, root: Path) -> None:
     assert driver.exitcode == 0
 
 
-def numbers(root: Path) -> dict[tuple[str, int], Any]:
-    """All that the trials of a store gave, and checksums of their arrays; not when and how long."""
+def sound(root: Path) -> dict[tuple[str, int], Any]:
+    """The numbers in a store of which nothing is damaged."""
     damage: list[str] = []
-    found = {
-        (record.run, record.seed): (record.metrics, record.counts, record.arrays, record.encoder)
-        for record in Store(root, warn=damage.append).records()
-    }
+    found = numbers(Store(root, warn=damage.append))
     assert damage == []
     return found
-
-
-def records(root: Path) -> dict[str, bytes]:
-    return {str(path): path.read_bytes() for path in root.glob("trials/*/*.json")}
 
 
 def last_written(root: Path) -> float:
@@ -116,7 +110,7 @@ def undisturbed(plan: Plan, tmp_path_factory: pytest.TempPathFactory) -> dict[An
     """What a run gives that nobody disturbs."""
     root = tmp_path_factory.mktemp("undisturbed") / "store"
     finish(plan, root)
-    return numbers(root)
+    return sound(root)
 
 
 def kill(plan: Plan, root: Path, draw: random.Random, most: int) -> list[str]:
@@ -155,11 +149,11 @@ def test_forty_kills_leave_no_trace(
         root, kept = tmp_path / f"after-{kills.total()}", dict[str, bytes]()
         while kills.total() < KILLS and len(kept) < len(undisturbed):
             kills.update(kill(plan, root, draw, KILLS - kills.total()))
-            now = records(root)
+            now = finished(root)
             assert {name: now.get(name) for name in kept} == kept  # nothing finished is lost
             kept = now
         finish(plan, root)
-        assert numbers(root) == undisturbed
+        assert sound(root) == undisturbed
         assert list((root / "checkpoints").glob("*.checkpoint")) == []
         went_on += said(root).read_text().count("goes on from")
         assert "damaged" not in said(root).read_text()
@@ -178,10 +172,10 @@ def test_a_full_disk_is_one_line_and_damages_nothing(
     driver.join()
     assert driver.exitcode == 2
     assert "file too large; finished trials are kept" in capfd.readouterr().err
-    held = numbers(tmp_path / "store")
+    held = sound(tmp_path / "store")
     assert {name: undisturbed[name] for name in held} == held
     finish(plan, tmp_path / "store")
-    assert numbers(tmp_path / "store") == undisturbed
+    assert sound(tmp_path / "store") == undisturbed
 
 
 def test_a_second_driver_is_turned_away_and_nothing_is_lost(
@@ -197,4 +191,4 @@ def test_a_second_driver_is_turned_away_and_nothing_is_lost(
     assert "another fedrepro is writing" in capfd.readouterr().err
     first.join()
     assert first.exitcode == 0
-    assert numbers(root) == undisturbed
+    assert sound(root) == undisturbed

@@ -11,14 +11,12 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
-from fedrepro.benchmark.execution.display import Display
-from fedrepro.benchmark.execution.run import Execution, execute
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.store.files import sealed
 from fedrepro.benchmark.store.store import Store
+from tests.benchmark.runs import carry_out, finished, numbers
 
 MakePaper = Callable[..., Paper]
 ROWS = {
@@ -34,23 +32,6 @@ def plan(tiny_paper: MakePaper) -> Plan:
     return make_plan(tiny_paper(ROWS, trials=2), "smoke")
 
 
-def carry_out(plan: Plan, store: Store, said: io.StringIO | None = None) -> Execution:
-    progress = Display(Console(file=said or io.StringIO(), width=200))
-    return execute(plan, store, device="cpu", jobs=0, progress=progress)
-
-
-def numbers(store: Store) -> dict[tuple[str, int], object]:
-    """All that a trial gave, and the checksums of its arrays; not when and how long."""
-    return {
-        (one.run, one.seed): (one.metrics, one.counts, one.arrays, one.encoder)
-        for one in store.records()
-    }
-
-
-def finished(store: Path) -> dict[str, bytes]:
-    return {str(file): file.read_bytes() for file in store.glob("trials/*/*.json")}
-
-
 def start(plan: Plan, root: Path, jobs: int) -> BaseProcess:
     """A driver in a process of its own, which is forked, as importing torch takes seconds."""
     driver = multiprocessing.get_context("fork").Process(target=_drive, args=(plan, root, jobs))
@@ -59,8 +40,7 @@ def start(plan: Plan, root: Path, jobs: int) -> BaseProcess:
 
 
 def _drive(plan: Plan, root: Path, jobs: int) -> None:
-    progress = Display(Console(file=io.StringIO()))
-    execute(plan, Store(root), device="cpu", jobs=jobs, progress=progress)
+    carry_out(plan, Store(root), jobs=jobs)
 
 
 def test_killing_and_starting_again_changes_nothing_and_repeats_nothing(

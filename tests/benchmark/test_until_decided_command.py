@@ -1,7 +1,6 @@
 """`fedrepro run --until-decided` with real training, and what `execute` adds for it."""
 
 import contextlib
-import io
 import json
 import math
 import signal
@@ -12,20 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.execution import run
-from fedrepro.benchmark.execution.display import Display
 from fedrepro.benchmark.execution.executors.local import LocalExecutor
 from fedrepro.benchmark.execution.jobs import Job, Result
 from fedrepro.benchmark.execution.processes import alarm
-from fedrepro.benchmark.execution.run import Execution, execute
-from fedrepro.benchmark.planning.plan import Plan, make_plan
+from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.model import Claim, Paper
 from fedrepro.benchmark.store.store import Store, TrialRecord
 from fedrepro.cli import main
 from fedrepro.commands import _options
+from tests.benchmark.runs import carry_out
 
 MakePaper = Callable[..., Paper]
 ROWS = {
@@ -73,11 +70,6 @@ def test_only_what_claims_need_is_trained_and_the_next_run_trains_nothing(
     again = told(tmp_path, "run", "--until-decided", "--jobs", "0")
     assert "trials: 0 trained" in capsys.readouterr().err
     assert again["tables"] == first["tables"]
-
-
-def carry_out(plan: Plan, store: Store, **more: Any) -> Execution:
-    quiet = Display(Console(file=io.StringIO()))
-    return execute(plan, store, device="cpu", jobs=0, progress=quiet, **more)
 
 
 def test_trials_that_are_named_are_trained_alone_and_in_their_order(

@@ -1,4 +1,3 @@
-import io
 import multiprocessing
 import os
 import signal
@@ -9,18 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.execution.display import Display
 from fedrepro.benchmark.execution.executors import ExecutorOptions
 from fedrepro.benchmark.execution.jobs import Done, Failed, Job
-from fedrepro.benchmark.execution.run import Execution, execute
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.store.store import Store
 from tests.benchmark.executors.test_local import ENDLESS, Heard
+from tests.benchmark.runs import carry_out
 
 parsl = pytest.importorskip("fedrepro.benchmark.execution.executors.parsl")
 pytestmark = [pytest.mark.slow, pytest.mark.cluster]
@@ -45,11 +42,6 @@ def two_workers(tmp_path: Path) -> Path:
         'address = "127.0.0.1"\nheartbeat_s = 8\n'
     )
     return file
-
-
-def carry_out(plan: Plan, store: Store, **options: Any) -> Execution:
-    progress = Display(Console(file=io.StringIO()))
-    return execute(plan, store, device="cpu", progress=progress, **options)
 
 
 @pytest.fixture

@@ -18,10 +18,11 @@ from fedrepro.benchmark.execution.display import Display
 from fedrepro.benchmark.execution.executors import ExecutorOptions, _work, local
 from fedrepro.benchmark.execution.executors.local import LocalExecutor
 from fedrepro.benchmark.execution.jobs import ATTEMPTS, Dispatch, Done, Failed, Job, Result
-from fedrepro.benchmark.execution.run import Execution, _limit, execute
+from fedrepro.benchmark.execution.run import Execution, _limit
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.store.store import Store
+from tests.benchmark.runs import carry_out, quiet
 
 Make = Callable[..., RunConfig]
 MakePaper = Callable[..., Paper]
@@ -55,17 +56,10 @@ def train(jobs: list[Job], workers: int, *on_advance: Callable[[Job], None]) -> 
     return heard
 
 
-def quiet() -> Display:
-    return Display(Console(file=io.StringIO(), width=200))
-
-
-def carry_out(
-    paper: Paper, store: Store, jobs: int = 0, data_dir: Path | None = None
-) -> tuple[Execution, str]:
-    progress, where = quiet(), {"device": "cpu", "jobs": jobs, "data_dir": data_dir}
-    done = execute(make_plan(paper, "smoke"), store, progress=progress, **where)  # type: ignore[arg-type]
-    assert isinstance(progress.console.file, io.StringIO)
-    return done, progress.console.file.getvalue()
+def carried_out(paper: Paper, store: Store, **options: Any) -> tuple[Execution, str]:
+    """What came of a paper's smoke profile, and what was said."""
+    done = carry_out(make_plan(paper, "smoke"), store, said := io.StringIO(), **options)
+    return done, said.getvalue()
 
 
 def test_jobs_come_in_order_but_after_what_they_need(tiny_config: Make) -> None:
@@ -86,8 +80,8 @@ def test_workers_give_the_numbers_that_this_process_gives(
 ) -> None:
     paper = tiny_paper({"a": {}, "b": OWN}, trials=2)
     here, there = Store(tmp_path / "here"), Store(tmp_path / "there")
-    assert carry_out(paper, here)[0].trained == 6
-    assert carry_out(paper, there, jobs=2)[0].trained == 6
+    assert carried_out(paper, here)[0].trained == 6
+    assert carried_out(paper, there, jobs=2)[0].trained == 6
     for one, other in zip(here.records(), there.records(), strict=True):
         assert (one.run, one.seed, one.metrics) == (other.run, other.seed, other.metrics)
         assert (one.counts, one.arrays, one.encoder) == (other.counts, other.arrays, other.encoder)
@@ -149,7 +143,7 @@ def test_failures_are_noted_retried_and_never_results(
     diverging = {"training": {"learning_rate": 1e38, "optimizer": "sgd"}}
     paper, store = tiny_paper({"a": diverging, "b": {}}), Store(tmp_path)
     for _ in range(2):
-        done, said = carry_out(paper, store)
+        done, said = carried_out(paper, store)
         assert done.failed == 1
         assert "ERROR: fedavg on digits, trial 0: diverged at round 1" in said
     run = next(run for run in make_plan(paper, "smoke").runs if run.options["optimizer"] == "sgd")
@@ -165,7 +159,7 @@ def test_what_starts_from_a_failed_run_fails_with_it(tiny_paper: MakePaper, tmp_
         "pretraining": {"method": "fedavg"},
         "training": {"learning_rate": 1e38, "optimizer": "sgd"},
     }
-    done, said = carry_out(tiny_paper({"a": broken}), Store(tmp_path))
+    done, said = carried_out(tiny_paper({"a": broken}), Store(tmp_path))
     assert done.trained == 0
     assert done.failed == 2
     assert "the run that it starts from failed (fedavg on digits)" in said
@@ -175,7 +169,7 @@ def test_missing_data_are_said_before_training_and_the_rest_goes_on(
     tiny_paper: MakePaper, tmp_path: Path
 ) -> None:
     paper = tiny_paper({"a": {"clients": {"data": "mnist"}}, "b": {}})
-    done, said = carry_out(paper, Store(tmp_path / "store"), data_dir=tmp_path)
+    done, said = carried_out(paper, Store(tmp_path / "store"), data_dir=tmp_path)
     assert done.trained == 1
     assert [reason.split(":")[0] for reason in done.not_run.values()] == ["mnist"]
     assert "NOT RUN: mnist: " in said

@@ -14,6 +14,7 @@ from fedrepro.benchmark.execution.run import execute
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.store.store import Store
+from tests.benchmark.runs import carry_out
 
 PATIENCE_S = 60
 """For a job that was cancelled to leave the queue."""
@@ -56,7 +57,7 @@ def test_a_batch_job_that_is_cancelled_costs_nothing_and_the_store_is_the_same(
 ) -> None:
     plan = make_plan(tiny_paper({"a": {"training": {"rounds": 300}}}, trials=6), "smoke")
     here, there = Store(tmp_path / "here"), Store(tmp_path / "there")
-    execute(plan, here, device="cpu", jobs=2, progress=Display(Console(file=io.StringIO())))
+    carry_out(plan, here, jobs=2)
     cancelled: list[str] = []
 
     class Cancelling(Display):
