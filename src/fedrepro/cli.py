@@ -13,7 +13,6 @@ import traceback
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from types import FrameType
-from typing import Any
 
 from fedrepro import __version__, commands
 from fedrepro._config import configured
@@ -39,25 +38,10 @@ _EXIT_CODES = (
 )
 
 
-class _Parser(argparse.ArgumentParser):
-    """Takes an option by its whole name only."""
-
-    overview = ""
-
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings, allow_abbrev=False)
-
-    def format_help(self) -> str:
-        return self.overview or super().format_help()
-
-
 def build_parser(first: str = "") -> argparse.ArgumentParser:
     """The parser with every subcommand; of that called `first` alone, no other is imported then."""
-    parser = _Parser(
-        prog="fedrepro",
-        description="Re-run the tables of papers and say cell by cell what holds.",
-        epilog=_EXIT_CODES,
-    )
+    told = "Re-run the tables of papers and say cell by cell what holds."
+    parser = argparse.ArgumentParser(prog="fedrepro", allow_abbrev=False, description=told)
     parser.add_argument("--version", action="version", version=f"fedrepro {__version__}")
     verbs = parser.add_subparsers(metavar="COMMAND", required=True)
     names = [one.name for one in pkgutil.iter_modules(commands.__path__)]
@@ -72,6 +56,7 @@ def build_parser(first: str = "") -> argparse.ArgumentParser:
             help=told,
             description=told,
             epilog=f"Example: {module.EXAMPLE}",
+            allow_abbrev=False,
         )
         for add in module.ARGUMENTS:
             add(verb)
@@ -85,7 +70,8 @@ def build_parser(first: str = "") -> argparse.ArgumentParser:
     for title, group in _GROUPS.items():
         lines.append(f"{title}:")
         lines += [f" {' *'[n in _FIRST]} {n:<12}{helps[n]}" for n in group if n in helps]
-    parser.overview = "\n".join([*lines, "", _EXIT_CODES, ""])
+    overview = "\n".join([*lines, "", _EXIT_CODES, ""])
+    parser.format_help = lambda: overview  # type: ignore[method-assign]
     return parser
 
 
@@ -155,7 +141,3 @@ def _executed(given: argparse.Namespace) -> int:
         place = traceback.extract_tb(error.__traceback__)[-1]
         said = f"{place.filename}:{place.lineno} raises {type(error).__name__}"
         raise FedreproError(f"{said}, so the command did not come to its end") from None
-
-
-if __name__ == "__main__":
-    sys.exit(script())

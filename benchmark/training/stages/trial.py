@@ -103,10 +103,7 @@ class StageInput:
     def objective(self) -> Objective | None:
         """What clients minimise, if the config says so."""
         chosen = self.config.objective
-        if chosen is None:
-            return None
-        objective: Objective = registry.make("objective", chosen["name"], chosen)
-        return objective
+        return None if chosen is None else registry.make("objective", chosen["name"], chosen)
 
     def augmentation(self) -> Augmentation | None:
         """How views are drawn, if the run draws any."""

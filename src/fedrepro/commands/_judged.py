@@ -112,9 +112,7 @@ def trained(plan: Plan, store: Store, given: argparse.Namespace) -> Mapping[str,
     # In this very process a debugger may wait for words, over which no bar is drawn.
     no_bar = Console(stderr=True, highlight=False, force_terminal=False)
     progress = Display(no_bar) if given.jobs == 0 else Display()
-    how = options.execution(given) | {
-        "download": given.download, "progress": progress, "verbose": given.verbose
-    }  # fmt: skip
+    how = options.execution(given) | {"progress": progress}
     budget = getattr(given, "budget", None)  # commands beside `run` have none
     if getattr(given, "until_decided", False):
         done = train_until_decided(

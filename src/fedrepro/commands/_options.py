@@ -252,8 +252,8 @@ def where(given: argparse.Namespace) -> "ExecutorOptions":
 
 def execution(given: argparse.Namespace) -> dict[str, Any]:
     """What `benchmark.execution.run.execute` takes of them."""
-    names = ("data_dir", "device", "jobs", "executor", "cluster", "time_limit", "checkpoint_every")
-    return {name: getattr(given, name) for name in names}
+    names = "data_dir device jobs download verbose executor cluster time_limit checkpoint_every"
+    return {name: getattr(given, name) for name in names.split()}
 
 
 def specs(given: argparse.Namespace) -> tuple[Path, ...]:
