@@ -51,7 +51,6 @@ class DataSet(ABC):
 
     @property
     def name(self) -> str:
-        """The registered name."""
         return type(self).__module__.rpartition(".")[2].replace("_", "-")
 
     @abstractmethod
@@ -102,7 +101,6 @@ class ReleasedSet(DataSet):
         """One part of the release, whose files are in `place`; raises as `read`."""
 
     def present(self, path: Path) -> bool:
-        """Whether a file of the release is there."""
         return path.is_file()
 
     def check(self, path: Path, found: str) -> None:

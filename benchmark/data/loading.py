@@ -146,10 +146,6 @@ def build_federation(
 
     Raises `DataError` if the data cannot be dealt that way.
     """
-    if train.n_classes != test.n_classes:
-        raise DataError(
-            f"training data have {train.n_classes} classes and test data {test.n_classes}"
-        )
     try:
         dealt = partition.deal(train.portion, test.portion, train.n_classes, seeds)
     except ValueError as error:

@@ -171,12 +171,12 @@ def _of_csv(file: Path) -> Found:
     pixels = table.drop(columns=["label", "split"]).to_numpy()
     if pixels.dtype.kind not in "iu" or not ((pixels >= 0) & (pixels <= 255)).all():
         raise DataError(f"{file}: pixels must be whole numbers from 0 to 255, in every line")
+    labels = table["label"].to_numpy()
+    words = labels.astype(str) if labels.dtype.kind == "O" else labels
     for channels in (1, 3):
         side = math.isqrt(pixels.shape[1] // channels)
         if side and channels * side**2 == pixels.shape[1]:
             images = pixels.astype(np.uint8).reshape(-1, side, side, channels)
-            labels = table["label"].to_numpy()
-            words = labels.astype(str) if labels.dtype.kind == "O" else labels
             return _by_split(file, images, words, table["split"])
     raise DataError(f"{file}: {pixels.shape[1]} pixels make no square image; save it as .npz")
 
@@ -240,8 +240,8 @@ def _of_hugging_face(where: Path) -> Found:
                 f"'label'; it has {', '.join(f'{name} ({kind})' for name, kind in kinds.items())}"
             )
         images = _stacked(str(where), held[part][pictures[0]])
-        others = [name for name in kinds if name not in (*pictures, *labels)]
-        note = f"columns that were not read: {', '.join(others)}" if others else None
+        others = ", ".join(name for name in kinds if name not in (*pictures, *labels))
+        note = f"columns that were not read: {others}" if others else None
         found[part] = images, np.asarray(held[part][labels[0]]), note
     return found
 

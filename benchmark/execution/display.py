@@ -46,7 +46,6 @@ class Display:
         self.begin({})
 
     def say(self, sentence: str) -> None:
-        """Prints one line that stays."""
         self.console.print(sentence, markup=False, soft_wrap=True)
 
     def begin(
@@ -68,11 +67,9 @@ class Display:
         self._show()
 
     def said(self, name: TrialName, sentence: str) -> None:
-        """A trial that began has something to say."""
         self.say(f"{self._running[name].label}: {sentence}")
 
     def advanced(self, name: TrialName, done: int, total: int) -> None:
-        """So many of so many rounds of a trial are done."""
         trial = self._running[name]
         trial.done, trial.total = done, total
         self._show(is_progress=True)
@@ -100,7 +97,6 @@ class Display:
         return left * seconds / seen if seen else None
 
     def line(self) -> str:
-        """The state in one line."""
         words = [f"{self._finished}/{len(self._seconds)} trials"]
         if self._failures:
             words.append(f"{self._failures} failed")
@@ -121,7 +117,6 @@ class Display:
             self.say(self.line())
 
     def _done(self) -> float:
-        """Estimated seconds of what is done."""
         running = self._running.items()
         parts = (self._seconds[name] * one.done / (one.total or 1) for name, one in running)
         return self._finished_s + sum(parts)

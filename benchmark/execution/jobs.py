@@ -26,12 +26,10 @@ class Job:
 
     @property
     def name(self) -> TrialName:
-        """No two jobs share it."""
         return self.config.key, self.seed
 
     @property
     def label(self) -> str:
-        """For a reader."""
         return f"{self.config.description}, trial {self.seed}"
 
     @property
@@ -88,7 +86,6 @@ class Dispatch:
         return self._jobs[heappop(self._ready)] if self._ready else None
 
     def put_back(self, job: Job) -> None:
-        """Makes a job the next one."""
         heappush(self._ready, self._place[job.name] - len(self._jobs))  # indexes from the end
 
     def done(self, job: Job) -> None:

@@ -55,11 +55,9 @@ class Execution:
 
     @property
     def failed(self) -> int:
-        """Number of trials."""
         return len(self.errors)
 
     def add(self, other: Self) -> None:
-        """Counts what another step came to."""
         self.trained += other.trained
         self.reused += other.reused
         self.wall_s += other.wall_s
@@ -68,7 +66,6 @@ class Execution:
 
     @property
     def summary(self) -> str:
-        """One line for the end."""
         words = [f"{self.trained} trained", f"{self.reused} reused"]
         if self.failed:
             words.append(f"{self.failed} failed")

@@ -42,7 +42,6 @@ class TrialFile:
 
     @property
     def path(self) -> Path:
-        """Where it lies."""
         return checkpoint_path(self.root, *self.trial)
 
     def read(self) -> Any:
@@ -80,6 +79,5 @@ class TrialFile:
         self.say(f"its checkpoint {why}; the trial starts from its beginning")
 
     def discard(self) -> None:
-        """The trial needs it no longer."""
         with suppress(OSError):
             self.path.unlink()

@@ -50,7 +50,6 @@ class Results:
 
     @property
     def answer(self) -> str:
-        """What was found, in one sentence."""
         return self.report.first.sentence
 
     def write(self, out: Path | str) -> Path:

@@ -15,6 +15,9 @@ from fedrepro.benchmark.spec.folders import tables_root
 from fedrepro.cli import build_parser, main
 from fedrepro.commands import _terminal
 
+Said = pytest.CaptureFixture[str]
+Patch = pytest.MonkeyPatch
+
 VERBS: dict[str, argparse.ArgumentParser] = next(
     action.choices
     for action in build_parser()._actions
@@ -33,7 +36,7 @@ def test_help_holds_an_example_that_the_command_takes(verb: str) -> None:
 
 
 def test_help_is_one_screen_with_every_command_once_and_five_to_begin_with(
-    capsys: pytest.CaptureFixture[str],
+    capsys: Said,
 ) -> None:
     with pytest.raises(SystemExit):
         main(["--help"])
@@ -64,8 +67,8 @@ TABLE = "Method,A,B\nFedAvg,44.1,43.0\nOurs,46.4,45.2\n"
 def test_the_example_of_a_command_runs(
     verb: str,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    monkeypatch: Patch,
+    capsys: Said,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("table7.csv").write_text(TABLE)
@@ -88,7 +91,7 @@ def test_the_example_of_a_command_runs(
 
 
 def test_show_prints_a_table_in_every_format_and_says_how_to_run_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: Said
 ) -> None:
     def shown(*words: str) -> str:
         assert main(["show", "cpcfl", "3", "--store", str(tmp_path), *words]) == 0
@@ -104,7 +107,7 @@ def test_show_prints_a_table_in_every_format_and_says_how_to_run_it(
     assert json.loads(shown("--json"))["cells"][0]["verdict"]["word"] == "NOT RUN"
 
 
-def test_claims_are_data_for_scripts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_claims_are_data_for_scripts(capsys: Said) -> None:
     assert main(["claims", "cpcfl", "--contradicted", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert {one["support"] for one in found} == {"contradicted"}
@@ -113,7 +116,7 @@ def test_claims_are_data_for_scripts(capsys: pytest.CaptureFixture[str]) -> None
     assert "8.35" in capsys.readouterr().out
 
 
-def test_methods_tells_options_with_their_defaults(capsys: pytest.CaptureFixture[str]) -> None:
+def test_methods_tells_options_with_their_defaults(capsys: Said) -> None:
     assert main(["methods", "cpcfl", "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
     assert (found["kind"], found["options"]["n_clusters"]) == ("federated", 3)
@@ -127,7 +130,7 @@ def test_methods_tells_options_with_their_defaults(capsys: pytest.CaptureFixture
 
 
 def test_doctor_says_what_is_missing_and_what_is_damaged(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: Said, monkeypatch: Patch
 ) -> None:
     monkeypatch.setattr("fedrepro.commands.doctor._runnable", lambda given: iter(()))
     monkeypatch.setattr(FashionMnist, "package", ("dataset-fashion-mnist", tmp_path / "nothing"))
@@ -146,7 +149,7 @@ def test_doctor_says_what_is_missing_and_what_is_damaged(
 
 
 def test_completion_is_a_script_that_the_shell_takes_and_that_completes(
-    capsys: pytest.CaptureFixture[str],
+    capsys: Said,
 ) -> None:
     assert main(["completion", "bash"]) == 0
     script = capsys.readouterr().out
@@ -175,7 +178,7 @@ def test_completion_is_a_script_that_the_shell_takes_and_that_completes(
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "tcsh"])
 def test_other_shells_have_a_script_and_no_name_of_a_strangers_specs_reaches_one(
-    shell: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    shell: str, tmp_path: Path, capsys: Said
 ) -> None:
     for paper in ("mine", "$(touch planted)"):
         folder = tmp_path / paper
@@ -211,15 +214,13 @@ def test_one_report_is_on_the_papers_named(tmp_path: Path) -> None:
     ],
 )
 def test_what_a_command_cannot_do_with_these_papers_is_said(
-    words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    words: list[str], said: str, tmp_path: Path, capsys: Said
 ) -> None:
     assert main([*words, "--store", str(tmp_path)]) == 2
     assert said in capsys.readouterr().err.splitlines()[-1]
 
 
-def test_a_selection_does_not_replace_the_report_of_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_selection_does_not_replace_the_report_of_all(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.chdir(tmp_path)
     main(["report", "cpcfl", "--tables", "1,2"])
     main(["report", "cpcfl", "--tables", "3", "--rows", "CP-CFL|*", "--trials", "2"])
@@ -229,7 +230,7 @@ def test_a_selection_does_not_replace_the_report_of_all(
     ]
 
 
-def test_colours_are_for_terminals_and_can_be_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_colours_are_for_terminals_and_can_be_refused(monkeypatch: Patch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     assert _terminal.paint("HOLDS") == "HOLDS"
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
@@ -250,9 +251,7 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_new_method_makes_modules_and_tests_that_pass(
-    checkout: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_new_method_makes_modules_and_tests_that_pass(checkout: Path, capsys: Said) -> None:
     """The modules are tried in packages of their own, so that the checkout stays as it is."""
     tests = checkout / "tests" / "methods"
     for name, family in (("fed-trial", "supervised"), ("fed-avg", "split")):
@@ -295,7 +294,7 @@ def test_new_method_makes_modules_and_tests_that_pass(
     ],
 )
 def test_new_method_refuses_what_could_not_be_found_by_its_name(
-    checkout: Path, arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+    checkout: Path, arguments: list[str], words: str, capsys: Said
 ) -> None:
     before = sorted(checkout.rglob("*"))
     assert main(["new-method", *arguments, "--root", str(checkout)]) == 2
@@ -303,9 +302,7 @@ def test_new_method_refuses_what_could_not_be_found_by_its_name(
     assert sorted(checkout.rglob("*")) == before
 
 
-def test_plan_as_json_lists_the_runs_that_the_text_counts(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_plan_as_json_lists_the_runs_that_the_text_counts(tmp_path: Path, capsys: Said) -> None:
     selection = ["plan", "cpcfl", "--tables", "3", "--profile", "smoke", "--store", str(tmp_path)]
     assert main(selection) == 0
     text = capsys.readouterr().out
@@ -322,9 +319,7 @@ def test_plan_as_json_lists_the_runs_that_the_text_counts(
     assert plain["estimate"]["unmeasured"] == plain["estimate"]["trials"] == plain["trials"]
 
 
-def test_plan_measures_what_it_has_no_time_of(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_plan_measures_what_it_has_no_time_of(tmp_path: Path, capsys: Said) -> None:
     selection = ["plan", "cpcfl", "--tables", "3", "--rows", "FedAvg|*", "--profile", "smoke"]
     assert main([*selection, "--store", str(tmp_path), "--json", "--measure", "--jobs", "0"]) == 0
     plain = json.loads(capsys.readouterr().out)
@@ -335,9 +330,7 @@ def test_plan_measures_what_it_has_no_time_of(
     assert left["longest"]["seconds"] == each[left["longest"]["key"]]["seconds"] > 0
 
 
-def test_what_has_no_data_is_not_measured(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_has_no_data_is_not_measured(tmp_path: Path, capsys: Said) -> None:
     selection = ["plan", "cpcfl", "--tables", "5", "--profile", "paper", "--measure"]
     where = ["--store", str(tmp_path / "store"), "--data-dir", str(tmp_path), "--jobs", "0"]
     assert main([*selection, *where]) == 0
@@ -346,9 +339,7 @@ def test_what_has_no_data_is_not_measured(
     assert "no time for " in said.out
 
 
-def test_several_plans_are_a_line_each_and_all_of_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_several_plans_are_a_line_each_and_all_of_it(tmp_path: Path, capsys: Said) -> None:
     selection = ["plan", "fcl", "fedrlc", "fcl", "--profile", "smoke", "--store", str(tmp_path)]
     assert main([*selection, "--json"]) == 0
     fcl, fedrlc = plans = json.loads(capsys.readouterr().out)
@@ -363,7 +354,7 @@ def test_several_plans_are_a_line_each_and_all_of_it(
 
 
 def test_check_as_json_holds_problems_with_file_and_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: Said, monkeypatch: Patch
 ) -> None:
     assert main(["check", "cpcfl", "--json"]) == 0
     sound = json.loads(capsys.readouterr().out)

@@ -21,6 +21,9 @@ from fedrepro.cli import main
 from fedrepro.commands.new_project import template
 from fedrepro.methods import registry
 
+Said = pytest.CaptureFixture[str]
+Patch = pytest.MonkeyPatch
+
 FILES = {
     "stripes.py": '''
 import torch
@@ -90,7 +93,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def stand_there(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def stand_there(place: Path, monkeypatch: Patch) -> None:
     for name in ("FEDREPRO_TABLES", "FEDREPRO_DATA"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(place)
@@ -141,7 +144,7 @@ def test_images_are_made_smaller_by_a_reduced_profile_and_larger_by_the_paper_s_
     assert {run.data["image_size"] for run in planned("fcl", "own.npz").runs} == {8}
 
 
-def test_data_are_read_once_for_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_are_read_once_for_a_plan(monkeypatch: Patch) -> None:
     read, real = list[str](), own._read
 
     def counted(name: str, folder: Path, download: bool) -> own.Found:
@@ -193,9 +196,7 @@ def test_a_data_set_of_a_package_that_is_none_is_named_with_its_line(
 
 
 @pytest.mark.parametrize("on", ["/own.npz", "../own.npz", "own", "ownlab.brier", "own.npz#12"])
-def test_what_cannot_be_data_is_said_with_what_can(
-    on: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_data_is_said_with_what_can(on: str, capsys: Said) -> None:
     assert main(["plan", "fcl", "--on", on]) == 2
     said = capsys.readouterr().err
     assert f"unknown data set '{on}'" in said
@@ -226,7 +227,7 @@ def write_paper(data: str, partition: str = '"iid"', metric: str = "accuracy") -
 
 
 def test_data_partition_and_metric_of_a_package_come_to_a_report(
-    capsys: pytest.CaptureFixture[str],
+    capsys: Said,
 ) -> None:
     write_paper("ownlab.stripes", '"ownlab.blocks"\nclients.first = 4', "ownlab.brier")
     assert main(["check", "mine"]) == 0, capsys.readouterr()
@@ -245,9 +246,7 @@ def test_data_partition_and_metric_of_a_package_come_to_a_report(
     assert (facts.low, facts.high, facts.lower_is_better) == (0.0, 2.0, True)
 
 
-def test_of_several_classes_in_a_module_a_name_chooses_one(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_of_several_classes_in_a_module_a_name_chooses_one(place: Path, capsys: Said) -> None:
     (place / "ownlab" / "both.py").write_text(FILES["stripes.py"] + FILES["brier.py"])
     with (place / "ownlab" / "both.py").open("a") as file:
         file.write("\n\nclass Half(Brier):\n    high = 1.0\n\n    def measure(self, p, y):\n")
@@ -285,7 +284,7 @@ def test_a_spec_that_names_data_by_their_checksum_departs_from_nothing() -> None
 
 
 def test_entry_points_give_short_names_and_those_that_are_taken_are_said(
-    monkeypatch: pytest.MonkeyPatch, place: Path, capsys: pytest.CaptureFixture[str]
+    monkeypatch: Patch, place: Path, capsys: Said
 ) -> None:
     points = [
         EntryPoint("stripes", "ownlab.stripes", "fedrepro.sets"),

@@ -61,7 +61,6 @@ def find(name: str) -> type[Executor]:
     try:
         found: type[Executor] = class_in(f"{__name__}.{name.replace('-', '_')}", Executor)
     except ModuleNotFoundError as error:
-        raise FedreproError(
-            f"executor {name} needs the package {error.name}: pip install 'fedrepro[cluster]'"
-        ) from error
+        needed = f"the package {error.name}: pip install 'fedrepro[cluster]'"
+        raise FedreproError(f"executor {name} needs {needed}") from error
     return found

@@ -50,7 +50,6 @@ class Cluster(InFile):
 
     @property
     def slots(self) -> int:
-        """Workers in all, when every block is there."""
         return self.workers_per_node * self.nodes_per_block * self.max_blocks
 
     @property

@@ -148,7 +148,6 @@ def _interruptible(
     every_s: float,
     say: Callable[[str], None],
 ) -> tuple[Outcome, dict[str, Any]]:
-    """Trains from where the trial was saved, or from the start."""
     go_on, saved = partial(train, save=file.write, save_every_s=every_s), file.read()
     try:
         if saved is not None:

@@ -74,8 +74,6 @@ def devices_for(device: str) -> tuple[str, ...]:
 
 @dataclass(eq=False)
 class _Worker:
-    """A process, whether it has started, and the trial that it has."""
-
     process: multiprocessing.process.BaseProcess
     pipe: Connection
     device: str
@@ -100,7 +98,6 @@ class _Pool:
     failed_starts: int = 0
 
     def run(self) -> None:
-        """Trains until no job is left; whatever is raised meanwhile ends the workers."""
         try:
             self._hand_out()
             while busy := {one.pipe: one for one in self.workers if one.job is not None}:

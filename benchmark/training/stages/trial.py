@@ -72,7 +72,6 @@ class StageInput:
         return loaded
 
     def federation(self) -> Federation:
-        """The clients' data on the trial's device."""
         wanted, clients = self.config.data, self.config.clients
         assert clients is not None
         parts = wanted["part"], wanted["test_part"], wanted.get("unlabeled_part")
@@ -101,12 +100,10 @@ class StageInput:
         return encoder.build(channels, size), encoder.out_dim
 
     def objective(self) -> Objective | None:
-        """What clients minimise, if the config says so."""
         chosen = self.config.objective
         return None if chosen is None else registry.make("objective", chosen["name"], chosen)
 
     def augmentation(self) -> Augmentation | None:
-        """How views are drawn, if the run draws any."""
         options = self.config.augmentation
         if options is None:
             return None

@@ -61,7 +61,6 @@ def _values(papers: Collection[Path]) -> Mapping[object, Sequence[str]]:
 
 
 def _arguments(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
-    """Those of a parser and of its subcommands."""
     for action in parser._actions:
         yield action
         if isinstance(action, argparse._SubParsersAction):

@@ -49,7 +49,6 @@ def execute(given: argparse.Namespace) -> None:
 
 
 def _plain(choice: Unstated, table: str | None, changes: Mapping[str, str]) -> dict[str, Any]:
-    """A choice as JSON; changes: by reading, in words."""
     alternatives = [
         as_plain(one) | {"only_evaluates": one.only_evaluates, "changes": changes[one.name]}
         for one in choice.alternatives
