@@ -6,7 +6,9 @@ Data of one's own are a module of another package, by its path or its entry poin
 """
 
 import re
-from collections.abc import Mapping
+import tomllib
+from functools import cache
+from pathlib import Path
 
 from ..methods.registry import UnknownNameError, add, installed, is_module, modules_in
 
@@ -14,23 +16,25 @@ _SETS = "fedrepro.benchmark.data.sets"
 add("data set", _SETS, "fedrepro.benchmark.data.base", "DataSet")
 _FILE = re.compile(r"torchvision:\w+|(\./)?[\w-][^#:\\]*(/|\.npz|\.csv)")
 _CHECKSUM = re.compile("(#[0-9a-f]{16})?")
-_LOOKS = ("grey", "grey-patches", "grey-moved", "colour", "colour-patches", "colour-hard")
-_FAMILIES: Mapping[str, tuple[str, ...]] = {
-    "glyphs": (
-        *(f"{look}-{classes}" for look in _LOOKS for classes in ("a", "b", "100", "200")),
-        "digits",
-        "letters",
-    )
-}
-"""By the name of its module, what the names of a family's sets end with."""
+
+
+@cache
+def _titles() -> dict[str, str]:
+    """What sets are called in texts; those of a family are all here."""
+    return tomllib.loads((Path(__file__).parent / "data/sets/titles.toml").read_text("utf-8"))
+
+
+def title(name: str) -> str:
+    """`coloured letters` for `glyphs-colour-a`; the name itself where a set has no title."""
+    return _titles().get(name, name)
 
 
 def modules() -> dict[str, str]:
     """The dotted modules of the registered data sets by name, sorted."""
     found = {
-        f"{name}-{end}" if end else name: module
+        one: module
         for name, module in modules_in(_SETS).items()
-        for end in _FAMILIES.get(name, ("",))
+        for one in [each for each in _titles() if each.startswith(f"{name}-")] or [name]
     }
     return dict(sorted({**installed("data set"), **found}.items()))
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
+from fedrepro.benchmark.data_names import title
 from fedrepro.benchmark.judging.evidence import CellTrials, Evidence
 from fedrepro.benchmark.judging.first_lines import clause
 from fedrepro.benchmark.judging.judge import judge_evidence
@@ -75,7 +76,9 @@ def on_other_images(paper: str) -> Iterator[str]:
         if said:
             room = interval_text(found[0]["headroom"])
             placebo = "a placebo, " if data == "noise" else ""
-            yield f"- `{data}`, {placebo}with {room} points of headroom: {'; '.join(said)}."
+            images = title(data)[0].upper() + title(data)[1:]
+            with_room = f"{images} (`{data}`), {placebo}with {room} points of headroom"
+            yield f"- {with_room}: {'; '.join(said)}."
 
 
 def without_columns(text: str) -> str:

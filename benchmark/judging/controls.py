@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from ..claims.answer import ClaimResult
+from ..data_names import title
 from ..planning.headroom import Headroom
 from .answers import Answered
 
@@ -23,7 +24,7 @@ def why_open(controls: Controls, data: Set[str]) -> str | None:
                 told = one.reason.rstrip(".")
                 return f"{_SILENT}: control `{one.id}` was not {how} ({told})."
         if name not in controls:
-            return f"{_SILENT}: no control reads {name}."
+            return f"{_SILENT}: no control reads {title(name)}."
     return None
 
 
@@ -40,7 +41,9 @@ def under_controls(controls: Controls, found: Found, data: Set[str]) -> Found:
 
 def given(data: Iterable[str], rooms: Mapping[str, Headroom]) -> str:
     """`given 3.1 [2.0, 4.2] points of headroom on digits`, for a claim that rests on headroom."""
-    said = [rooms[one].said if one in rooms else f"unmeasured headroom on {one}" for one in data]
+    said = [
+        rooms[one].said if one in rooms else f"unmeasured headroom on {title(one)}" for one in data
+    ]
     return f"given {' and '.join(said)}" if said else ""
 
 
@@ -56,7 +59,7 @@ def parts(
     for word in dict.fromkeys(one.word for one in judged if one.word != "SEEN"):
         yield f"{word.lower()}: {', '.join(one.id for one in judged if one.word == word)}"
     if lacking := sorted(data - controls.keys()):
-        yield f"no control reads {', '.join(lacking)}"
+        yield f"no control reads {', '.join(map(title, lacking))}"
     for room in rooms:
         pixels = "" if room.pixels is None else f" (a probe on raw pixels has {room.pixels:.3g})"
         yield f"pre-training has {room.said}{pixels}"

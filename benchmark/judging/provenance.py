@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..config import chain
+from ..data_names import title
 from ..planning.plan import Plan, PlannedCell
 from ..results import Provenance, RunSummary
 from ..spec.folders import option_for
@@ -76,7 +77,7 @@ def provenance(plan: Plan, evidence: Evidence, command: str, wall_s: float) -> P
 def run_on(plan: Plan, cells: Sequence[PlannedCell]) -> str:
     """Data, clients, rounds and trials; empty where nothing of these cells is trained.
 
-    Such as `fashion-excerpt, 30 clients, 10 rounds, 10 trials (paper: stl10, 60 clients, 100
+    Such as `coloured letters, 12 clients, 15 rounds, 10 trials (paper: STL-10, 60 clients, 100
     rounds)`; the paper's part is left out where both are alike.
     """
     here, there, trials = list[tuple[Any, ...]](), list[tuple[Any, ...]](), set[int]()
@@ -85,9 +86,10 @@ def run_on(plan: Plan, cells: Sequence[PlannedCell]) -> str:
             # The run with clients; itself where none has any.
             run = next((run for run in chain(one.config) if run.clients is not None), one.config)
             count = (run.clients or {}).get("count")
-            here.append((run.data["name"], count, run.options.get("rounds")))
+            here.append((title(run.data["name"]), count, run.options.get("rounds")))
             paths = ("clients.data", "clients.count", "training.rounds")
-            there.append(tuple(get(one.cell.experiment, path) for path in paths))
+            data, *others = (get(one.cell.experiment, path) for path in paths)
+            there.append((data and title(data), *others))
             trials.add(len(plan.seeds(one.config)))
     if not here:
         return ""

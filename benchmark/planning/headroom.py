@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ..config import chain
+from ..data_names import title
 from ..stats.intervals import Interval, t_interval
 from .plan import PlannedCell
 
@@ -27,7 +28,7 @@ class Headroom:
         ends = [end for end in (self.gain.low, self.gain.high) if end is not None]
         span = f" [{', '.join(f'{end:.{places}f}' for end in ends)}]" if ends else ""
         size = f"{self.gain.mean:.{places}f}{span}".replace("-", "−")
-        return f"{size} {noun}headroom on {self.data}"
+        return f"{size} {noun}headroom on {title(self.data)}"
 
 
 def measured(

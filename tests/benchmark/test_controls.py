@@ -320,8 +320,9 @@ def test_each_data_set_needs_a_control(tmp_path: Path) -> None:
     written(tmp_path, table=other)
     report = judged(tmp_path, AS_PRINTED | SEEN)
     assert words(report) == ("OPEN", "OPEN", "OPEN")
-    assert report.tables[0].reason.endswith("no control reads fashion-excerpt.")
-    assert "controls: 1 of 1 seen; no control reads fashion-excerpt" in report.first.lines[1]
+    assert report.tables[0].reason.endswith("no control reads an excerpt of Fashion-MNIST.")
+    said = "controls: 1 of 1 seen; no control reads an excerpt of Fashion-MNIST"
+    assert said in report.first.lines[1]
 
 
 def test_what_was_not_run_or_counts_alone_keeps_its_word(root: Path) -> None:

@@ -471,7 +471,7 @@ def test_claims_are_judged_on_scaled_runs_also_from_a_figure():
 def test_every_table_says_what_it_was_run_on_and_the_report_first_of_all():
     report = claims_report()
     main, figure = report.tables
-    assert main.run_on == ("digits, 2 rounds, 3 trials (paper: stl10, 60 clients, 100 rounds)")
+    assert main.run_on == ("digits, 2 rounds, 3 trials (paper: STL-10, 60 clients, 100 rounds)")
     assert (figure.word, figure.answers) == ("NOT COMPARED", ())
     assert report.first.run_on == f"paper: {main.run_on}"
     assert report.first.totals[0] == "tables and figures: 0 pass, 0 fail, 1 open, 1 not compared"
