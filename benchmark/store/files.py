@@ -93,8 +93,16 @@ def write_npz(file: IO[bytes], arrays: Mapping[str, NDArray[Any]]) -> None:
 
 
 def arrays_from(content: bytes) -> dict[str, NDArray[Any]]:
-    """The arrays in an npz file's content; `StoreError` if it is none, damaged or has pickles."""
+    """The arrays in an npz file's content.
+
+    Raises `StoreError` if it is none, is damaged, has pickles, or would unpack to more bytes than
+    it has, as no file that is written here does.
+    """
     try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            unpacked = sum(one.file_size for one in archive.infolist())
+        if unpacked > len(content):
+            raise ValueError(f"its {len(content):,} bytes would unpack to {unpacked:,}")
         with np.load(io.BytesIO(content), allow_pickle=False) as held:
             return dict(held)
     except Exception as error:  # zipfile and numpy raise a dozen kinds for other content

@@ -1,4 +1,5 @@
 import errno
+import io
 import json
 import os
 import re
@@ -16,7 +17,7 @@ from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import FedreproError, StoreError
 from fedrepro.benchmark.judging.evidence import Finished, Missing, find_trial
 from fedrepro.benchmark.printable import without_folders
-from fedrepro.benchmark.store.files import path_segment, seal_of
+from fedrepro.benchmark.store.files import arrays_from, path_segment, seal_of
 from fedrepro.benchmark.store.store import SCHEMA, Store, weights_from
 from fedrepro.methods.outcome import Curve, Outcome
 
@@ -232,6 +233,13 @@ def test_a_second_writer_is_turned_away_while_the_first_writes(store: Store) -> 
         other.writing().__enter__()
     with other.writing():
         pass
+
+
+def test_arrays_that_would_unpack_to_more_than_their_file_are_refused_by_their_sizes() -> None:
+    file = io.BytesIO()
+    np.savez_compressed(file, choice=np.zeros(30_000_000, dtype=np.uint8))
+    with pytest.raises(StoreError, match="bytes would unpack to 30,000,128"):
+        arrays_from(file.getvalue())
 
 
 def test_why_a_trial_failed_names_no_folder_of_this_machine(
