@@ -1,6 +1,6 @@
 """Tries on which images, and how large, a paper's small experiments can speak.
 
-    python -m tools.calibrate PAPER [--jobs N] [--dry | --drawn]
+    python -m tools.calibrate PAPER [--jobs N] [--minutes N] [--dry | --drawn]
 
 `tools/calibration/PAPER.toml` lists candidates and conditions. They are tried from the cheapest on,
 on seeds that no report uses, until one meets every condition. Without one, that which misses the
@@ -16,6 +16,7 @@ import argparse
 import itertools
 import json
 import math
+import time
 import tomllib
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -197,11 +198,14 @@ def _ahead(higher: CellResult, lower: CellResult) -> Condition:
     return Condition("other", _words(higher), met, f"above {_words(lower)}")
 
 
-def choose(paper: str, jobs: int | None) -> tuple[list[Candidate], Candidate]:
-    """All candidates, of which some were tried, and the chosen one."""
+def choose(paper: str, jobs: int | None, minutes: float) -> tuple[list[Candidate], Candidate]:
+    """All candidates, of which some were tried, and the chosen one; none is begun later."""
+    end = time.monotonic() + 60 * minutes
     rule = tomllib.loads((FOLDER / f"{paper}.toml").read_text("utf-8"))
     known, tried = candidates(paper, rule), list[Candidate]()
     for one in known:
+        if tried and time.monotonic() > end:
+            break
         print(f"{one.name}: {one.work:,.0f} billion multiply-adds", flush=True)
         fewest = min((other.missed for other in tried), default=math.inf)
         for found in conditions(rule, Trial(rule, one, jobs), one, fewest):
@@ -236,6 +240,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("paper")
     parser.add_argument("--jobs", type=int)
+    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no candidate later")
     parser.add_argument("--dry", action="store_true", help="list the candidates, train nothing")
     parser.add_argument("--drawn", action="store_true", help="write the page from the record")
     given = parser.parse_args()
@@ -246,7 +251,7 @@ def main() -> None:
         return
     path = FOLDER / f"{given.paper}.json"
     if not given.drawn:
-        known, chosen = choose(given.paper, given.jobs)
+        known, chosen = choose(given.paper, given.jobs, given.minutes)
         kept = [
             {
                 "data": one.data,
