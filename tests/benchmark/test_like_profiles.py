@@ -56,7 +56,7 @@ def test_a_row_is_left_out_by_a_profile_and_those_like_it_but_not_by_one_that_is
     [
         ('like = "reducd"\nseries = 9', "unknown profile 'reducd'; did you mean 'reduced'"),
         ('like = "longer"', "'longer' is itself like another"),
-        ('like = "reduced"\nseries = 1', "profile 'reduced' trains the same trials"),
+        ('like = "reduced"\nseries = 4', "profile 'reduced' trains the same trials"),
         ('like = "reduced"\nseries = 10', "profile 'patient' trains the same trials"),
         ('like = "smoke"', "profile 'smoke' trains the same trials"),
         ("like = 3\nseries = 9", "like"),
@@ -89,7 +89,7 @@ def test_what_cannot_be_is_refused_with_line_and_reason(
 
 def test_no_profile_takes_the_series_of_another_one_of_the_same_runs() -> None:
     paper = load_paper("fcl")
-    for profile, series in (("reduced", 10), ("patient", 1)):
+    for profile, series in (("reduced", 10), ("patient", 4)):
         with pytest.raises(SpecError, match=f"--series {series} gives the trials of the profile"):
             make_plan(paper, profile, series=series)
         own = paper.profiles[profile].series

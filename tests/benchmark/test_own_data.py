@@ -141,7 +141,7 @@ def test_images_are_made_smaller_by_a_reduced_profile_and_larger_by_the_paper_s_
     small, whole = (planned("cpcfl", "own.npz", name).runs for name in ("reduced", "paper"))
     assert {run.data["image_size"] for run in small if run.stage != "costs"} == {12}
     assert {run.data["image_size"] for run in whole if run.stage != "costs"} == {96}
-    assert {run.data["image_size"] for run in planned("fcl", "own.npz").runs} == {8}
+    assert {run.data["image_size"] for run in planned("fcl", "own.npz", "smoke").runs} == {8}
 
 
 def test_data_are_read_once_for_a_plan(monkeypatch: Patch) -> None:
@@ -166,7 +166,11 @@ def test_other_data_under_the_same_name_are_other_runs(place: Path) -> None:
         after = planned("fcl", "own.npz")
     finally:
         write_images(place / "own.npz", 10)
-    assert not {run.key for run in before.runs} & {run.key for run in after.runs}
+    of_before, of_after = (
+        {run.key for run in plan.runs if run.data["name"] == plan.on} for plan in (before, after)
+    )
+    assert of_before
+    assert not of_before & of_after
 
 
 def test_clients_for_whom_the_data_have_too_few_classes_are_not_run() -> None:
