@@ -32,7 +32,7 @@ CLAIMS: dict[ClaimWord, str] = {
     "SAME DIRECTION": "the difference has the stated sign; its size or one comparison is open",
     "OPPOSITE": "the difference has the other sign",
     "ABSENT": "at most a quarter of the published difference is there",
-    "OPEN": "these trials cannot tell, or no control is seen on their data",
+    "OPEN": "these trials cannot tell, or a control on their data is not seen",
     "NOT COMPARED": "a stated size on other data, or a divisor that is zero in some trial",
     "NOT RUN": "nothing was trained for it; the reason is given",
 }
@@ -48,7 +48,7 @@ CONTROLS: dict[ControlWord, str] = {
 TABLES: dict[TableWord, str] = {
     "PASS": "at least half of the published differences are seen, whichever part is left out",
     "FAIL": "they are not, whichever part is left out",
-    "OPEN": "these trials cannot tell, the table rests on one part, or no control is seen",
+    "OPEN": "these trials cannot tell, the table rests on one part, or a control is not seen",
     "NOT COMPARED": "it has no published numbers that trials could be compared with",
     "NOT RUN": "nothing was trained for it; the reason is given",
 }

@@ -226,7 +226,8 @@ def table(known: Sequence[Mapping[str, Any]], chosen: str) -> Iterator[str]:
         mark = "**" if name == chosen else ""
         found = [Condition(**condition) for condition in one["conditions"]]
         controls = [condition.is_met for condition in found if condition.kind == "control"]
-        others = [condition.seen for condition in found if condition.kind == "other"]
+        of_runs = (condition for condition in found if condition.kind == "other")
+        others = dict.fromkeys(condition.seen for condition in of_runs)
         seen = f"{sum(controls)} of {len(controls)}" if controls else "not tried"
         met = seen, "; ".join(others)
         missed = "; ".join(condition.said for condition in found if not condition.is_met)

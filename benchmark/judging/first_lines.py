@@ -89,7 +89,7 @@ def _clause(claim: ClaimResult) -> str:
     answer, word = claim.answer, claim.word
     of, notes, how = f"of {answer.comparisons} comparisons", list[str](), ""
     if answer.is_silenced:
-        notes.append("no control is seen on its data")
+        notes.append("a control on its data is not seen")
     elif word == "OPEN" and answer.opposite:
         notes.append(f"shown opposite in {answer.opposite} {of}")
     if answer.kind == "counted":

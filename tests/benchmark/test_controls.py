@@ -311,7 +311,7 @@ def test_without_a_control_that_is_seen_nothing_is_said(
     assert [one.retention for one in table.answers] == [one.retention for one in same.answers]
     assert [one.answer.ours for one in table.claims] == [one.answer.ours for one in same.claims]
     assert {one.word for one in table.answers} == {"OPEN"}
-    said = "whether it beats the others (no control is seen on its data) is open."
+    said = "whether it beats the others (a control on its data is not seen) is open."
     assert report.first.sentence == f"made-up: {said}"
     assert "against the best published baselines (table 3): open, +" in report.first.evidence[1]
 
