@@ -232,8 +232,8 @@ def images_of(config: RunConfig) -> float:
         images = clients["count"] * (clients["n_major"] * clients["major"] + clients["minor"])
     else:
         images = data["images"] or images_in(data["name"], data["part"]) or _UNKNOWN_IMAGES
-    more = images_in(data["name"], "unlabeled") if data.get("unlabeled_part") else None
-    return float(images + (more or 0))
+    more = images_in(data["name"], "unlabeled") or 0 if data.get("unlabeled_part") else 0
+    return float(images + min(more, data["images"] or more))
 
 
 def images_in(name: str, part: str) -> int | None:

@@ -66,7 +66,7 @@ def _overridden(old: Any, override: Override) -> Any:
             return old
         return _divided(old, override.divide, override.path)
     if override.replace is not None:
-        return old if isinstance(old, (list, tuple)) else override.replace.get(str(old), old)
+        return override.replace.get(str(old), old)
     return override.value
 
 

@@ -17,7 +17,7 @@ from fedrepro.benchmark.judging.judge import judge
 from fedrepro.benchmark.planning.plan import Plan, make_plan, reached
 from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.spec.load import load_paper
-from fedrepro.benchmark.spec.model import Claim, Margin, Override, Paper
+from fedrepro.benchmark.spec.model import Claim, Margin, Override, Paper, TableProfile
 from fedrepro.benchmark.spec.printed import Printed
 from fedrepro.benchmark.store.store import Store
 from fedrepro.methods.outcome import Curve, Outcome
@@ -223,11 +223,12 @@ def test_a_claim_whose_trial_fails_is_left_and_tried_again_by_the_next_run(
 
 
 def test_until_decided_reaches_the_trials_of_the_table(tmp_path: Path) -> None:
-    plan = make_plan(load_paper("calibre"), "reduced", tables=["1"])
+    paper = load_paper("calibre")
+    more = {"reduced": TableProfile(trials=25, why="more")}
+    tables = [replace(one, profiles=more) if one.id == "1" else one for one in paper.tables]
+    plan = make_plan(replace(paper, tables=tuple(tables)), "reduced", tables=["1"])
     ((_, trials),) = steps(plan, Store(tmp_path), {})
-    runs = {run for run, _ in trials} & plan.shown
-    assert runs
-    for run in runs:
+    for run in {one.config for one in plan.cells if one.cell.table == "1"}:
         assert [seed for one, seed in trials if one == run] == list(range(25))
 
 
