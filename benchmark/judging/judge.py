@@ -178,13 +178,27 @@ class _Judging:
         return found if tables else None
 
     def claim(self, claim: Claim, comparisons: Sequence[Elementary], table: Table) -> ClaimResult:
+        comparisons, of = self.run_of(comparisons), len(comparisons)
         found = judge_claim(claim, comparisons, self.known(table, comparisons))
+        if len(comparisons) < of:
+            said = f"{found.reason} {of - len(comparisons)} of {of} comparisons are left out."
+            found = replace(found, answer=replace(found.answer, reason=said))
         data = set[str]() if table.is_control else self.read_by(comparisons)
         if claim.rests_on is not None:
             found = replace(found, given=given(sorted(data), self.headroom))
         if not data or self.controls is None:
             return found
         return under_controls(self.controls, found, data | self.data_in(table))
+
+    def run_of(self, comparisons: Sequence[Elementary]) -> Sequence[Elementary]:
+        """Those without a cell of a column, row or table that the profile leaves out, or all."""
+        profile = self.plan.profile
+        left_out = [
+            not profile.whole and any(leaf.omitted.get(profile.source) for leaf in one.leaves)
+            for one in comparisons
+        ]
+        run = [one for one, is_out in zip(comparisons, left_out, strict=True) if not is_out]
+        return run or comparisons
 
     def known(self, table: Table, comparisons: Sequence[Elementary]) -> Known:
         """What is known of the cells of a claim.

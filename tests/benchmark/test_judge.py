@@ -547,6 +547,21 @@ def test_copies_of_one_trial_are_never_evidence():
     assert {one.verdict.word for one in found.cells} == {"INCONCLUSIVE"}
 
 
+@pytest.mark.parametrize("left_out", [True, False])
+def test_a_claim_is_judged_by_the_comparisons_that_a_profile_does_not_leave_out(left_out):
+    ours, base = config("ours"), config("base")
+    why = {"omitted": {"paper": "time"}} if left_out else {}
+    here = [cell("Ours", "70.0"), cell("Base", "60.0")]
+    other = [cell(one, "65.0", column="B", **why) for one in ("Ours", "Base")]
+    not_run = [PlannedCell(None, "time", "final", (), cell=one) for one in other]
+    shelf = Shelf().put(ours, CLOSE).put(base, [[0.1, 0.60], [0.2, 0.61], [0.1, 0.604]])
+    main = table([*here, *other], claims=[Claim("better", "s", "'Ours' > 'Base'")])
+    report = judged(plan_of([main], [*bound(here, (ours, base)), *not_run]), shelf)
+    (claim,) = report.tables[0].claims
+    assert claim.word == ("HOLDS" if left_out else "NOT RUN")
+    assert claim.reason.endswith("1 of 2 comparisons are left out.") is left_out
+
+
 def test_claims_on_tables_that_were_not_selected_say_so():
     (figure,) = claims_report(selected=()).tables
     assert figure.claims[0].word == "NOT RUN"

@@ -107,6 +107,13 @@ def test_a_profile_leaves_out_cells_by_a_value_of_theirs(tiny_paper: MakePaper) 
     }
 
 
+def test_a_map_is_made_of_the_trial_that_its_figure_draws() -> None:
+    plan = make_plan(load_paper("calibre"), "reduced", tables=["figure-1"])
+    seeds = {one.config.method: plan.seeds(one.config) for one in plan.drawings if one.config}
+    assert seeds == {"embedding": (0,)}
+    assert {plan.seeds(one) for one in plan.runs} == {(0,), tuple(range(10))}
+
+
 def test_rows_and_settings_narrow_and_change_a_plan(tiny_paper: MakePaper) -> None:
     paper = tiny_paper({"a": {}, "b": {"method": "ifca"}})
     plan = make_plan(paper, "smoke", rows="b", sets=[("training.rounds", 1)])
