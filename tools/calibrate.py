@@ -171,7 +171,11 @@ def conditions(
     rule: Mapping[str, Any], trial: Trial, one: Candidate, fewest: float
 ) -> Iterator[Condition]:
     """What is seen of a candidate; no baseline is trained if it has missed more than fewest."""
+    places = [cell.omitted for table in one.paper.tables for cell in table.cells]
+    left_out = {why for omitted in places if (why := omitted.get("reduced"))}
     for control in trial.controls.claims:
+        if control.word == "NOT RUN" and any(why in control.reason for why in left_out):
+            continue
         yield Condition("control", f"{control.id}: {control.reason}", control.word == "SEEN")
     for room in (one for one in trial.controls.cells if one.metric == "headroom" and one.run):
         yield _least(room, rule["least_headroom"])
