@@ -207,7 +207,7 @@ def choose(paper: str, jobs: int | None, minutes: float) -> tuple[list[Candidate
     end = time.monotonic() + 60 * minutes
     rule = tomllib.loads((FOLDER / f"{paper}.toml").read_text("utf-8"))
     known, tried = candidates(paper, rule), list[Candidate]()
-    for one in known:
+    for one in (one for one in known if one.name not in rule.get("not_tried", ())):
         if tried and time.monotonic() > end:
             break
         print(f"{one.name}: {one.work:,.0f} billion multiply-adds", flush=True)
