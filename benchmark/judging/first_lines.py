@@ -29,6 +29,7 @@ _SAID: Mapping[str, tuple[str, str, str, str]] = {
 }
 """By word: of clauses in the sentence, before a claim's numbers, of one claim and of several."""
 _UNSAID = "the published numbers do not say so"
+_SILENCED = "a control on its data is not seen"
 LARGER = 2.0
 """A ratio above this is more than published, not as published."""
 
@@ -75,7 +76,12 @@ def _joined(word: str, clauses: Sequence[str]) -> str:
     if said == "{}":
         return "; ".join(clauses)
     be, was = ("are", "were") if len(clauses) > 1 else ("is", "was")
-    return said.format(listed(clauses, ", whether " if word == "OPEN" else ", "), be=be, was=was)
+    of_all = ""
+    if len(clauses) > 1 and all(one.endswith(f" ({_SILENCED})") for one in clauses):
+        clauses = [one.removesuffix(f" ({_SILENCED})") for one in clauses]
+        of_all = f" ({_SILENCED.replace('its', 'their')})"
+    joined = listed(clauses, ", whether " if word == "OPEN" else ", ")
+    return said.format(joined, be=be, was=was) + of_all
 
 
 def listed(parts: Sequence[str], comma: str = ", ") -> str:
@@ -89,7 +95,7 @@ def _clause(claim: ClaimResult) -> str:
     answer, word = claim.answer, claim.word
     of, notes, how = f"of {answer.comparisons} comparisons", list[str](), ""
     if answer.is_silenced:
-        notes.append("a control on its data is not seen")
+        notes.append(_SILENCED)
     elif word == "OPEN" and answer.opposite:
         notes.append(f"shown opposite in {answer.opposite} {of}")
     if answer.kind == "counted":

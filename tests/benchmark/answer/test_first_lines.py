@@ -103,6 +103,10 @@ def test_what_must_be_known_of_an_answer_stands_behind_its_clause() -> None:
         "and whether it is fair (a control on its data is not seen) are open; "
         "“it is new” (published numbers contradict it) was not run in full."
     )
+    assert sentence(NAME, [claimed(silenced, "it is fair"), claimed(silenced, "it is cheap")]) == (
+        "Method: whether it is fair and whether it is cheap are open "
+        "(a control on their data is not seen)."
+    )
 
 
 def test_failed_trials_are_said() -> None:
