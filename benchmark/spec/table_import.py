@@ -162,7 +162,7 @@ def _pandoc() -> str:
 
 def _tables(blocks: Any) -> Iterator[Any]:
     """The tables among blocks, those within tables left out."""
-    if isinstance(blocks, dict) and blocks["t"] == "Table":
+    if isinstance(blocks, dict) and blocks.get("t") == "Table":
         yield blocks["c"]
     else:
         inner = [blocks.get("c")] if isinstance(blocks, dict) else blocks

@@ -59,6 +59,18 @@ def test_a_table_is_read_as_a_reader_sees_it_or_refused_by_line(source: str, see
         assert shown(parse(source)) == seen
 
 
+def test_of_at_least_sixty_tables_fifty_are_read_whole() -> None:
+    seen = [str(case.values[1]) for case in cases()]  # type: ignore[attr-defined]
+    assert len(seen) >= 60
+    assert sum("refused" not in one and "\t?" not in one for one in seen) >= 50
+
+
+@needs_pandoc
+def test_what_stands_before_a_table_may_cite() -> None:
+    parsed = parse("As in [@foo2020]:\n\n| | a | b |\n|---|---|---|\n| X | 1.0 | 2.0 |\n")
+    assert shown(parsed) == "\ta\tb\nX\t1.0\t2.0"
+
+
 CSV = "Method,A,B\nFedAvg,44.13,—\nOurs,46.40 ± 0.5,OOM\nFedProx,1/2,3.0 (0.1)\n"
 
 
