@@ -75,7 +75,9 @@ def read_folder(
     pixels = None
     # Whatever a damaged file makes zipfile and numpy raise: it is made again.
     with contextlib.suppress(Exception), np.load(cached) as kept:
-        pixels = kept["images"]
+        held = kept["images"]
+        if held.dtype == np.uint8 and held.ndim == 4 and held.shape[:2] == (len(listed), channels):
+            pixels = held
     if pixels is None:
         pixels = _decoded([path for path, *_ in listed], channels)
         with contextlib.suppress(OSError):
