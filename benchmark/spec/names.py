@@ -74,7 +74,7 @@ def exists(what: str, name: Any) -> bool:
     if not isinstance(name, str) or (what == "data set" and data_names.is_file(name)):
         return isinstance(name, str)
     plain = data_names.plain(name) if what == "data set" else name
-    return plain in known(what) or _own(what, plain)[0] is not None
+    return name in known(what) or _own(what, plain)[0] is not None
 
 
 def is_own_data(name: str) -> bool:

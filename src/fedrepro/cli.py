@@ -141,3 +141,7 @@ def _executed(given: argparse.Namespace) -> int:
         place = traceback.extract_tb(error.__traceback__)[-1]
         said = f"{place.filename}:{place.lineno} raises {type(error).__name__}"
         raise FedreproError(f"{said}, so the command did not come to its end") from None
+
+
+if __name__ == "__main__":
+    sys.exit(script())
