@@ -15,6 +15,7 @@ from statistics import NormalDist
 from ..spec.model import Cell, CellKey, Paper, Table
 from ..spec.printed import Printed, half_unit
 from ..spec.problems import Problem
+from ..spec.settings import get
 from ..stats.spread import Spread, borrow, unbiased_sd
 from ..stats.t_tests import LEVEL
 
@@ -110,12 +111,14 @@ def sd_sources(paper: Paper, table: Table) -> Mapping[CellKey, Cell]:
     table = paper.table(table.id)
     lenders = [table] if table.sd.runs is not None else []
     lenders += map(paper.table, table.sd.sources)
-    known = [one for other in lenders for one in other.cells if one.printed.sd is not None]
+    known: dict[object, list[Cell]] = {}  # by what is cheap to compare
+    for cell in (one for other in lenders for one in other.cells if one.printed.sd is not None):
+        known.setdefault(_measured(cell), []).append(cell)
     found = {}
     for cell in table.cells if known else ():
         is_single = cell.printed.sd is None and cell.printed.value is not None
         if cell.kind == "empirical" and cell.experiment and is_single:
-            alike = (one for one in known if _measured(one) == _measured(cell))
+            alike = known.get(_measured(cell), ())
             source = next((one for one in alike if one.experiment == cell.experiment), None)
             if source is not None:
                 found[cell.key] = source
@@ -123,7 +126,7 @@ def sd_sources(paper: Paper, table: Table) -> Mapping[CellKey, Cell]:
 
 
 def _measured(cell: Cell) -> object:
-    return cell.metric, cell.unit, cell.read
+    return cell.metric, cell.unit, cell.read, get(cell.experiment, "method")
 
 
 def is_out_of_reach(margin: float, half_unit: float, published: Spread) -> bool:

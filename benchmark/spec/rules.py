@@ -309,6 +309,8 @@ def _check_rounds(below: list[Toml], rows: Placed, columns: Placed, report: File
     for row_path, row in rows:
         for column_path, column in columns or [(row_path, {})]:
             at, place = (row["at"], row_path) if "at" in row else (column.get("at"), column_path)
+            if type(at) is not int:  # of most cells, whose settings need not be merged
+                continue
             rounds = settings.get(settings.merge(*below, column, row), "training.rounds")
-            if type(at) is type(rounds) is int and at > rounds:
+            if type(rounds) is int and at > rounds:
                 report.add((*place, "at"), f"round {at} is beyond the last, {rounds}")
