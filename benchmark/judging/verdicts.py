@@ -12,6 +12,7 @@ Pure functions over numbers; `docs/verdicts.md` defines the words. Choices made 
 - A borrowed spread (`judging.published_value`) is not known to be the larger or the smaller one:
   both it and ours must allow what is said.
 - Our own deviations are not pooled: cells of a table share seeds, so their errors are dependent.
+- The test behind DISCREPANT counts both tails (`stats.t_tests.p_beyond`).
 - Trials that all gave one value leave their spread unknown, and decide nothing.
 
 `tests/benchmark/test_verdict_error_rates.py` simulates the error rates.

@@ -373,8 +373,10 @@ class _Making:
 
     def _options(self, kind: str, name: str, section: str) -> dict[str, Any]:
         """All options of a registered class: the section's, else defaults."""
-        made = name and self._made(registry.find(kind, name), section, f"{kind} '{name}'")
-        return registry.options_of(made) if name else {}
+        if not name:
+            return {}
+        made = self._made(registry.find(kind, name), section, f"{kind} '{name}'")
+        return registry.options_of(made)
 
     def _made(
         self, cls: type, section: str, where: str, own: Mapping[str, Any] | None = None

@@ -77,7 +77,7 @@ def layers(stated: Experiment) -> list[tuple[Origin, Experiment]]:
 def objective_of(experiment: Experiment) -> str | None:
     """The objective that the clients of a whole experiment minimise, None if they have labels."""
     made = _decided(get(experiment, "method"), experiment.get("training") or {})
-    return made and made.objective_name()  # type: ignore[no-any-return]
+    return None if made is None else made.objective_name()
 
 
 def _decided(method: Any, training: Mapping[str, Any]) -> Any:

@@ -25,16 +25,17 @@ def read(file: Path) -> FileProblems:
     that cannot be read.
     """
     try:
-        said, line = "is not a file", None
-        if file.is_file():
-            if file.stat().st_size <= limits.FILE_BYTES:
-                return FileProblems(file, file.read_text(encoding="utf-8-sig"))
+        if not file.is_file():
+            raise InvalidSpecError([Problem(file, None, "is not a file")])
+        if file.stat().st_size > limits.FILE_BYTES:
             said = f"is larger than {limits.FILE_BYTES:,} bytes"
+            raise InvalidSpecError([Problem(file, None, said)])
+        return FileProblems(file, file.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError as error:
-        said, line = "is not UTF-8 text", error.object[: error.start].count(b"\n") + 1
+        line = error.object[: error.start].count(b"\n") + 1
+        raise InvalidSpecError([Problem(file, line, "is not UTF-8 text")]) from None
     except OSError as error:
         raise SpecError(f"{file} cannot be read: {error.strerror}") from error
-    raise InvalidSpecError([Problem(file, line, said)])
 
 
 def parse(report: FileProblems) -> dict[str, Any] | None:

@@ -66,8 +66,9 @@ def plan(
     along. profile: how much is run; None for that of `fedrepro.toml`, else reduced. tables: ids,
     None for all. rows: a pattern such as "CP-CFL|*". on: a data set of the profile, or data of your
     own. trials, series: instead of the profile's. sets: changed settings by dotted path. readings:
-    of what the paper leaves open. data_dir, download: of data of your own, as of `run`. Raises
-    `SpecError` for a name or a setting that does not exist.
+    of what the paper leaves open. data_dir, download: of data of your own, as of `run`.
+
+    Raises `SpecError` for a name or a setting that does not exist.
     """
     folder = data_dir or os.environ.get("FEDREPRO_DATA") or configured().get("data-dir")
     return make_plan(
@@ -100,9 +101,12 @@ def run(
 
     store: the folder of finished trials, which are not trained again. data_dir: of real data sets;
     $FEDREPRO_DATA by default. jobs: worker processes, 0 for this one, None for one a core. What is
-    None is taken from `fedrepro.toml` or pyproject.toml in the working folder first. progress:
-    whether standard error shows it. selection: as of `plan`. Raises `FedreproError` for what does
-    not exist, and a store that cannot be written; a trial that fails is told in the results.
+    None is taken from `fedrepro.toml` or pyproject.toml in the working folder first. Workers import
+    nothing of the script that calls this, so that it needs no `if __name__ == "__main__"`.
+    progress: whether standard error shows it. selection: as of `plan`.
+
+    Raises `FedreproError` for what does not exist, and a store that cannot be written; a trial that
+    fails is told in the results.
     """
     from rich.console import Console
 
@@ -135,7 +139,8 @@ def stored(
 ) -> "Results":
     """Judges what a store holds, and trains nothing; takes and raises otherwise what `run` does.
 
-    stale: whether trials of earlier code are shown where there are none of the present one.
+    stale: whether trials of earlier code are shown where there are none of the present one; the
+    report says so then.
     """
     from fedrepro.benchmark.judging.evidence import load_trials
 
@@ -155,10 +160,11 @@ def judge(
     """Judges results that were made elsewhere; `fedrepro judge` in Python.
 
     results: files (CSV, JSON lines, a TOML map of exports: docs/your-results.md), or a data frame
-    with columns table, row, column, seed and value; metric, unit and round may be there. tables:
-    ids; None for those that have results. protocol, note: how the numbers were made, as you declare
-    it; only "full", the published protocol, is held against the print. audit: whether to look for
-    contradictions among the printed numbers, which takes seconds.
+    with columns table, row, column, seed and value; metric, unit and round may be there.
+    tables: ids; None for those that have results.
+    protocol, note: how the numbers were made, as you declare it. Only "full", the published
+    protocol, is held against the print.
+    audit: whether to look for contradictions among the printed numbers, which takes seconds.
 
     Raises `FedreproError` for a file that cannot be read, and results that belong to no cell.
     """
@@ -188,7 +194,9 @@ def report(what: "Results | str | Sequence[Results]", out: Path | str) -> Path:
     """Writes a report in every format to the folder `out`, and gives the path of its HTML.
 
     what: judged results, one or several, or the id of a paper, of which the store's results under
-    the reduced profile are taken. Raises `FedreproError` if the folder cannot be written.
+    the reduced profile are taken.
+
+    Raises `FedreproError` if the folder cannot be written.
     """
     from fedrepro._results import Results
     from fedrepro.reports.publish import write_report

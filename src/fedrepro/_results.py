@@ -51,17 +51,24 @@ class Results:
         ]
 
     def plot(self, table: str, form: str = "svg") -> bytes:
-        """A table's picture, published against here, as svg, png or pdf; raises `KeyError`."""
+        """A table's picture, published against here, as svg, png or pdf.
+
+        Raises `KeyError` for a table that is not in the report.
+        """
         from fedrepro.reports.answer_pictures import printed_against_ours
 
         return printed_against_ours({one.id: one for one in self.report.tables}[table], form)
 
     @property
     def answer(self) -> str:
+        """What was found, in one sentence."""
         return self.report.first.sentence
 
     def write(self, out: Path | str) -> Path:
-        """Writes the report as `fedrepro.report` does, and gives the path of its HTML."""
+        """Writes the report in every format to a folder, and gives the path of its HTML.
+
+        Raises `FedreproError` if the folder cannot be written.
+        """
         from fedrepro.reports.publish import write_report
 
         write_report([self.report], out)

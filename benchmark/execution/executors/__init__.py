@@ -41,7 +41,10 @@ class Executor(ABC):
 
     @abstractmethod
     def train(self, dispatch: Dispatch) -> None:
-        """Settles every job; what is raised meanwhile, as where no worker starts, ends workers."""
+        """Settles every job of `dispatch`; whatever is raised meanwhile ends the workers at once.
+
+        Raises `FedreproError` if workers cannot be started.
+        """
 
     @property
     @abstractmethod

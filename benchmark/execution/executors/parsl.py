@@ -1,7 +1,8 @@
 """Trains trials on a cluster through Parsl: SLURM, Kubernetes, or workers on this machine.
 
-A worker is sent a config, a seed and the weights that the run starts from, and sends back what it
-made. A trial ends itself at its limit, since Parsl cannot end one from outside.
+The driver alone writes the store. A worker is sent a config, a seed and the weights that the run
+starts from, and sends back what it made, with a digest that shows whether its code is the driver's.
+A trial ends itself at its limit, since Parsl cannot end one from outside.
 
 No process imports from the folder that it is started in (`python -P`). Scripts, logs and keys may
 hold tokens of `worker_init`; they lie in a folder that only its owner can enter.
@@ -64,7 +65,9 @@ class ParslExecutor(Executor):
     def __init__(self, options: ExecutorOptions) -> None:
         super().__init__(options)
         if options.cluster is None:
-            raise FedreproError("the executor parsl needs --cluster FILE, which describes it")
+            raise FedreproError(
+                "the executor parsl needs a file that describes the cluster: --cluster FILE"
+            )
         self.cluster = read_cluster(options.cluster)
         self.device = options.device
         if options.device == "auto":
@@ -183,7 +186,11 @@ class _NodeWatch:
         self._expected_since: float | None = None
 
     def look(self) -> None:
-        """Called when no result has come for a while; `FedreproError` if none will."""
+        """Called when no result has come for a while.
+
+        Raises `FedreproError` if none will: Parsl has ended, or no node came within `start_s`
+        although no batch job is waiting for its turn.
+        """
         now = time.monotonic()
         logs = f"see the logs in {self._asked.folder}"
         interchange = self._workers.interchange_proc
