@@ -59,7 +59,8 @@ class FileProblems:
 
     def add(self, path: lines.KeyPath, message: str) -> None:
         """Notes that `message` holds for the value at `path`; the same line is noted once."""
-        said = f"{dotted(path)}: {message}" if path else message
+        name = dotted(path)  # empty for the whole file, and for an empty key
+        said = f"{name}: {message}" if name else message
         problem = Problem(self.file, lines.line_of(self._lines, path), said)
         if problem not in self.problems:
             self.problems.append(problem)
