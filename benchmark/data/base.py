@@ -14,6 +14,7 @@ from ..errors import DataError, MissingDataError
 from .fetch import Archive, fetch
 
 Part = Literal["train", "test", "unlabeled"]
+reads = ["sets/releases.toml"]
 _RELEASES = tomllib.loads((Path(__file__).parent / "sets" / "releases.toml").read_text("utf-8"))
 
 

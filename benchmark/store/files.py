@@ -95,8 +95,8 @@ def write_npz(file: IO[bytes], arrays: Mapping[str, NDArray[Any]]) -> None:
 def arrays_from(content: bytes) -> dict[str, NDArray[Any]]:
     """The arrays in an npz file's content.
 
-    Raises `StoreError` if it is none, is damaged, has pickles, or would unpack to more bytes than
-    it has, as no file that is written here does.
+    Raises `StoreError` if it is none, is damaged, has pickles or what is no array, or would unpack
+    to more bytes than it has, as no file that is written here does.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -104,7 +104,10 @@ def arrays_from(content: bytes) -> dict[str, NDArray[Any]]:
         if unpacked > len(content):
             raise ValueError(f"its {len(content):,} bytes would unpack to {unpacked:,}")
         with np.load(io.BytesIO(content), allow_pickle=False) as held:
-            return dict(held)
+            arrays = dict(held)
+        if alien := [name for name, value in arrays.items() if not isinstance(value, np.ndarray)]:
+            raise ValueError(f"{alien[0]} is no array")
+        return arrays
     except Exception as error:  # zipfile and numpy raise a dozen kinds for other content
         raise StoreError(f"not an npz file: {error}") from error
 

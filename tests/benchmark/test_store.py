@@ -4,6 +4,7 @@ import json
 import os
 import re
 import traceback
+import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -233,6 +234,14 @@ def test_a_second_writer_is_turned_away_while_the_first_writes(store: Store) -> 
         other.writing().__enter__()
     with other.writing():
         pass
+
+
+def test_what_is_no_array_in_a_file_of_arrays_is_refused() -> None:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("choice.npy", b"no array")
+    with pytest.raises(StoreError, match="choice"):
+        arrays_from(file.getvalue())
 
 
 def test_arrays_that_would_unpack_to_more_than_their_file_are_refused_by_their_sizes() -> None:
