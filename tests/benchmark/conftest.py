@@ -20,7 +20,7 @@ from tests.benchmark.small_papers import TINY, as_published
 
 torch.set_num_threads(1)
 
-OF_THE_MOMENT = ("wall_s", "started")
+OF_THE_MOMENT = ("wall_s", "started", "peak_bytes")
 """Provenance that two runs of one plan on one machine do not share."""
 
 

@@ -31,7 +31,7 @@ from fedrepro.methods.outcome import Outcome
 from fedrepro.methods.state import State
 from fedrepro.methods.training.pretraining import PretrainingOptions
 
-TIMES = ("started", "wall_s")
+TIMES = ("started", "wall_s", "peak_bytes")
 ALWAYS_S = 1e-9
 
 
