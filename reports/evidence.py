@@ -22,6 +22,8 @@ def line(claim: ClaimResult) -> str:
     if answer.comparisons > 1:
         opposite = f", {answer.opposite} opposite" if answer.opposite else ""
         parts.append(f"{answer.shown} of {answer.comparisons} comparisons shown{opposite}")
+    if answer.left_out:
+        parts.append(f"{answer.left_out} comparisons left out")
     if answer.kind != "closeness":
         parts.append(f"all as stated in {answer.trials_ahead} of {answer.trials} trials")
     return " · ".join(filter(None, (*parts, claim.given)))

@@ -63,6 +63,7 @@ def claims(report: Report, of_controls: bool = False) -> Iterator[Row]:
                 "word": claim.word,
                 "reason": claim.reason,
                 "comparisons": answer.comparisons,
+                "left_out": answer.left_out,
                 "shown": answer.shown,
                 "opposite": answer.opposite,
                 "difference": ours and ours.mean,

@@ -1,6 +1,6 @@
 """Tries on which images, and how large, a paper's small experiments can speak.
 
-    python -m tools.calibrate PAPER [--jobs N] [--minutes N] [--dry | --drawn]
+    python -m tools.calibrate PAPER [--jobs N] [--dry | --drawn]
 
 `tools/calibration/PAPER.toml` lists candidates and conditions. They are tried from the cheapest on,
 on seeds that no report uses, until one meets every condition. Without one, that which misses the
@@ -16,7 +16,6 @@ import argparse
 import itertools
 import json
 import math
-import time
 import tomllib
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -25,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import fedrepro
+from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.planning.estimate import work_of
 from fedrepro.benchmark.planning.headroom import data_of
 from fedrepro.benchmark.planning.plan import Plan
@@ -41,7 +41,9 @@ STORE = ROOT / "results/calibration"
 
 @dataclass(frozen=True)
 class Condition:
-    """What is seen of a candidate, and what is asked. kind: `control`, `stand-ins` or `other`."""
+    """What is seen of a candidate, and what is asked. kind: `control`, `stand-ins`, `other`, or
+    `left out` of a control on data that the profile does not run.
+    """
 
     kind: str
     seen: str
@@ -171,12 +173,14 @@ def conditions(
     rule: Mapping[str, Any], trial: Trial, one: Candidate, fewest: float
 ) -> Iterator[Condition]:
     """What is seen of a candidate; no baseline is trained if it has missed more than fewest."""
-    places = [cell.omitted for table in one.paper.tables for cell in table.cells]
-    left_out = {why for omitted in places if (why := omitted.get("reduced"))}
-    for control in trial.controls.claims:
-        if control.word == "NOT RUN" and any(why in control.reason for why in left_out):
-            continue
-        yield Condition("control", f"{control.id}: {control.reason}", control.word == "SEEN")
+    table = one.paper.table(rule["controls"])
+    is_out = one.paper.profiles["reduced"].why_left_out
+    for claim, control in zip(table.claims, trial.controls.claims, strict=True):
+        leaves = (bound.leaves for bound in bind(claim, table, one.paper))
+        if all(any(map(is_out, own)) for own in leaves):
+            yield Condition("left out", f"{control.id}: {control.reason}", True)
+        else:
+            yield Condition("control", f"{control.id}: {control.reason}", control.word == "SEEN")
     for room in (one for one in trial.controls.cells if one.metric == "headroom" and one.run):
         yield _least(room, rule["least_headroom"])
     if one.missed > fewest:
@@ -202,14 +206,11 @@ def _ahead(higher: CellResult, lower: CellResult) -> Condition:
     return Condition("other", _words(higher), met, f"above {_words(lower)}")
 
 
-def choose(paper: str, jobs: int | None, minutes: float) -> tuple[list[Candidate], Candidate]:
-    """All candidates, of which some were tried, and the chosen one; none is begun later."""
-    end = time.monotonic() + 60 * minutes
+def choose(paper: str, jobs: int | None) -> tuple[list[Candidate], Candidate]:
+    """All candidates, of which some were tried, and the chosen one."""
     rule = tomllib.loads((FOLDER / f"{paper}.toml").read_text("utf-8"))
     known, tried = candidates(paper, rule), list[Candidate]()
     for one in (one for one in known if one.name not in rule.get("not_tried", ())):
-        if tried and time.monotonic() > end:
-            break
         print(f"{one.name}: {one.work:,.0f} billion multiply-adds", flush=True)
         fewest = min((other.missed for other in tried), default=math.inf)
         for found in conditions(rule, Trial(rule, one, jobs), one, fewest):
@@ -233,6 +234,8 @@ def table(known: Sequence[Mapping[str, Any]], chosen: str) -> Iterator[str]:
         of_runs = (condition for condition in found if condition.kind == "other")
         others = dict.fromkeys(condition.seen for condition in of_runs)
         seen = f"{sum(controls)} of {len(controls)}" if controls else "not tried"
+        if left_out := sum(condition.kind == "left out" for condition in found):
+            seen += f", {left_out} left out"
         met = seen, "; ".join(others)
         missed = "; ".join(condition.said for condition in found if not condition.is_met)
         missed = missed.replace(" is needed.", "")
@@ -245,7 +248,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("paper")
     parser.add_argument("--jobs", type=int)
-    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no candidate later")
     parser.add_argument("--dry", action="store_true", help="list the candidates, train nothing")
     parser.add_argument("--drawn", action="store_true", help="write the page from the record")
     given = parser.parse_args()
@@ -256,7 +258,7 @@ def main() -> None:
         return
     path = FOLDER / f"{given.paper}.json"
     if not given.drawn:
-        known, chosen = choose(given.paper, given.jobs, given.minutes)
+        known, chosen = choose(given.paper, given.jobs)
         kept = [
             {
                 "data": one.data,

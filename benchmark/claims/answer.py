@@ -48,6 +48,7 @@ class ClaimAnswer:
         trials: how many are paired.
         trials_ahead: in how many of them all comparisons are as claimed.
         is_silenced: whether the word is OPEN whatever the trials say, for want of a control.
+        left_out: how many comparisons more the claim makes, which the profile does not run.
     """
 
     word: ClaimWord | ControlWord
@@ -63,6 +64,7 @@ class ClaimAnswer:
     trials: int = 0
     trials_ahead: int = 0
     is_silenced: bool = False
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """What judging reads: trials, or why there are none, and what they say of planned cells.
 
 Trials that repeat another one under a new seed are counted once. Two trials of a table are taken
-for one if all its runs have equal values in both, and chance does not explain it: two seeds agree
-in r independent runs with probability 16^-r, if each has 16 equally likely results.
+for one if all its runs have equal values in both, and chance does not explain it. If a run has 16
+equally likely results, two seeds agree in r independent runs with probability 16^-r.
 """
 
 from collections import Counter

@@ -29,7 +29,7 @@ _SAID: Mapping[str, tuple[str, str, str, str]] = {
 }
 """By word: of clauses in the sentence, before a claim's numbers, of one claim and of several."""
 _UNSAID = "the published numbers do not say so"
-_SILENCED = "a control on its data is not seen"
+_SILENCED = "a control on {} data is not seen"
 LARGER = 2.0
 """A ratio above this is more than published, not as published."""
 
@@ -59,29 +59,26 @@ def sentence(name: str, claims: Sequence[ClaimResult], has_others: bool = False)
     if all(one.word == "NOT RUN" for one in headlines):
         return f"{name}: not all was run that its headline claims need."
     words = dict.fromkeys(one.word for one in headlines)
-    said = (
-        _joined(word, [_clause(one) for one in headlines if one.word == word]) for word in words
-    )
+    said = (_joined(word, [one for one in headlines if one.word == word]) for word in words)
     return f"{name}: {'; '.join(said)}."
 
 
 def clause(claim: ClaimResult) -> str:
     """What the sentence would say of a headline claim if it were the only one."""
-    return _joined(claim.word, [_clause(claim)])
+    return _joined(claim.word, [claim])
 
 
-def _joined(word: str, clauses: Sequence[str]) -> str:
-    """Clauses of one word as one part of the sentence."""
+def _joined(word: str, claims: Sequence[ClaimResult]) -> str:
+    """Claims of one word as one part of the sentence; a control that all lack is said once."""
     said = _SAID[word][0]
+    is_shared = len(claims) > 1 and all(one.answer.is_silenced for one in claims)
+    clauses = [_clause(one, names_control=not is_shared) for one in claims]
     if said == "{}":
         return "; ".join(clauses)
     be, was = ("are", "were") if len(clauses) > 1 else ("is", "was")
-    of_all = ""
-    if len(clauses) > 1 and all(one.endswith(f" ({_SILENCED})") for one in clauses):
-        clauses = [one.removesuffix(f" ({_SILENCED})") for one in clauses]
-        of_all = f" ({_SILENCED.replace('its', 'their')})"
     joined = listed(clauses, ", whether " if word == "OPEN" else ", ")
-    return said.format(joined, be=be, was=was) + of_all
+    shared = f" ({_SILENCED.format('their')})" if is_shared else ""
+    return said.format(joined, be=be, was=was) + shared
 
 
 def listed(parts: Sequence[str], comma: str = ", ") -> str:
@@ -90,13 +87,13 @@ def listed(parts: Sequence[str], comma: str = ", ") -> str:
     return f"{comma.join(first)} and{comma.removeprefix(',')}{last}" if first else last
 
 
-def _clause(claim: ClaimResult) -> str:
+def _clause(claim: ClaimResult, names_control: bool) -> str:
     """What a headline claim says, with what must be known of its answer."""
     answer, word = claim.answer, claim.word
     of, notes, how = f"of {answer.comparisons} comparisons", list[str](), ""
-    if answer.is_silenced:
-        notes.append(_SILENCED)
-    elif word == "OPEN" and answer.opposite:
+    if answer.is_silenced and names_control:
+        notes.append(_SILENCED.format("its"))
+    elif not answer.is_silenced and word == "OPEN" and answer.opposite:
         notes.append(f"shown opposite in {answer.opposite} {of}")
     if answer.kind == "counted":
         notes.append("calculated")
@@ -109,6 +106,9 @@ def _clause(claim: ClaimResult) -> str:
         how = ", in the same direction as published"
     elif word == "HOLDS" and answer.ratio is not None:
         how = ", by more than published" if answer.ratio.mean > LARGER else ", as published"
+    if answer.left_out:
+        made = answer.comparisons + answer.left_out
+        notes.append(f"{answer.left_out} of {made} comparisons left out")
     if claim.support == "contradicted":
         notes.append("published numbers contradict it")
     is_claimed = word in ("HOLDS", "SAME DIRECTION", "OPEN")
@@ -212,6 +212,8 @@ def _answered(claim: ClaimResult) -> str:
     trials = f"{answer.trials_ahead} of {answer.trials} trials"
     if answer.comparisons > 1:
         trials = f"all {answer.comparisons} comparisons in {trials}"
+    if answer.left_out:
+        trials += f", {answer.left_out} comparisons left out"
     given = f", {claim.given}" if claim.given else ""
     return f"{word}, {interval(answer.ours, points)}, {trials} ({published}){given}"
 

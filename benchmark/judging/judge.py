@@ -178,27 +178,20 @@ class _Judging:
         return found if tables else None
 
     def claim(self, claim: Claim, comparisons: Sequence[Elementary], table: Table) -> ClaimResult:
-        comparisons, of = self.run_of(comparisons), len(comparisons)
+        """What is said of a claim, by the comparisons that the profile does not leave out."""
+        is_out, of = self.plan.profile.why_left_out, len(comparisons)
+        run = [one for one in comparisons if not any(map(is_out, one.leaves))]
+        comparisons = run or comparisons
         found = judge_claim(claim, comparisons, self.known(table, comparisons))
-        if len(comparisons) < of:
-            said = f"{found.reason} {of - len(comparisons)} of {of} comparisons are left out."
-            found = replace(found, answer=replace(found.answer, reason=said))
         data = set[str]() if table.is_control else self.read_by(comparisons)
         if claim.rests_on is not None:
             found = replace(found, given=given(sorted(data), self.headroom))
-        if not data or self.controls is None:
+        if data and self.controls is not None:
+            found = under_controls(self.controls, found, data | self.data_in(table))
+        if not (left_out := of - len(comparisons)):
             return found
-        return under_controls(self.controls, found, data | self.data_in(table))
-
-    def run_of(self, comparisons: Sequence[Elementary]) -> Sequence[Elementary]:
-        """Those without a cell of a column, row or table that the profile leaves out, or all."""
-        profile = self.plan.profile
-        left_out = [
-            not profile.whole and any(leaf.omitted.get(profile.source) for leaf in one.leaves)
-            for one in comparisons
-        ]
-        run = [one for one, is_out in zip(comparisons, left_out, strict=True) if not is_out]
-        return run or comparisons
+        said = f"{found.reason} {left_out} of {of} comparisons are left out."
+        return replace(found, answer=replace(found.answer, reason=said, left_out=left_out))
 
     def known(self, table: Table, comparisons: Sequence[Elementary]) -> Known:
         """What is known of the cells of a claim.

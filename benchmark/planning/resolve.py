@@ -121,11 +121,10 @@ class Resolver:
 
     def _omissions(self, bound: Cell) -> Iterator[str]:
         """Why the profile does not run a cell."""
-        if not self.profile.whole:
-            for one in self.profile.omit:
-                if get(bound.experiment, one.path) == one.value:
-                    yield one.why
-            yield from filter(None, (bound.omitted.get(self.profile.source),))
+        for one in () if self.profile.whole else self.profile.omit:
+            if get(bound.experiment, one.path) == one.value:
+                yield one.why
+        yield from filter(None, (self.profile.why_left_out(bound),))
 
     def counting_run(self, cell: Cell) -> RunConfig | None:
         """The run that counts the costs of an analytic cell; None for cells that are not counted.

@@ -444,6 +444,10 @@ class Profile(InFile):
         """With how many trials a cell is judged; None where no looks are declared."""
         return max(self.looks, default=None)
 
+    def why_left_out(self, cell: Cell) -> str | None:
+        """Why it does not run a cell, as the cell's table, row or column says."""
+        return None if self.whole else cell.omitted.get(self.source)
+
 
 def matches(pattern: str, label: Sequence[str]) -> bool:
     """Whether a label is one of a pattern `A|*`: its parts, or `*` for any."""

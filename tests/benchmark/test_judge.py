@@ -561,6 +561,7 @@ def test_a_claim_is_judged_by_the_comparisons_that_a_profile_does_not_leave_out(
     (claim,) = report.tables[0].claims
     assert claim.word == ("HOLDS" if left_out else "NOT RUN")
     assert claim.reason.endswith("1 of 2 comparisons are left out.") is left_out
+    assert claim.answer.left_out == left_out
 
 
 def test_claims_on_tables_that_were_not_selected_say_so():

@@ -1,9 +1,9 @@
 """Do analytic cells print what their formula gives?
 
 Formulas rest on the spec's reading, so a cell that prints otherwise is `undecidable`. A formula
-means one thing throughout a paper: a fit under another reading counts only if that fits more than
-half of the quantities that it can be tried on; or half of them, unless so many readings were tried
-that one was likely to fit by chance.
+means one thing throughout a paper. So a fit under another reading counts only if that reading fits
+more than half of the quantities that it can be tried on. Half of them is enough where so few
+readings were tried that none was likely to fit by chance.
 """
 
 from collections import defaultdict

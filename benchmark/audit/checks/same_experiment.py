@@ -1,8 +1,8 @@
 """Is one experiment printed with one value, wherever a paper prints it?
 
 Compared are values of the same experiment, measure, round and trial. Two tables are taken to print
-the same runs if at least half of the experiments that they share agree; else a difference is
-undecidable, and between a single number and a mean with its spread no finding at all.
+the same runs if at least half of the experiments that they share agree. Else a difference is
+undecidable. Between a single number and a mean with its spread it is then no finding at all.
 """
 
 import itertools

@@ -1,10 +1,10 @@
 """Are differences that a text calls significant, comparable or stable so by the printed spreads?
 
 Recomputed by Welch's test, two-sided at 5 %, for every value that prints so and each kind of SD
-that the paper may print. For a sum of means with weights w, t is sum(w m) / SE with SE^2 = sum(w^2
-s^2 / n), its degrees of freedom are between the least n - 1 and the sum of all n - 1 (Welch 1947,
-Satterthwaite 1946). s^2 = SD^2 n / (n - ddof') where ddof' is 1 for a printed population SD (ddof
-0), else the printed one is s already. Means of different rows are taken as independent.
+that the paper may print. For a sum of means with weights w, t is sum(w m) / SE. SE^2 is
+sum(w^2 s^2 / n). The degrees of freedom are between the least n - 1 and the sum of all n - 1
+(Welch 1947, Satterthwaite 1946). For a printed population SD, s^2 is SD^2 n / (n - 1). Any other
+printed SD is s already. Means of different rows are taken as independent.
 
 A number without a spread borrows mean and SD from the table that prints its experiment with them.
 The spec's bound for such a word (`- 2.0`) is left out: here the spread is the bound.

@@ -3,10 +3,10 @@
 With N images an accuracy is x = 100 k / N, k whole. S = sum(k) and Q = sum(k^2) give the mean 100 S
 / (N n) and the variance (100 / N)^2 (Q - S^2 / n) / (n - ddof). GRIM (Brown and Heathers 2017):
 some whole S gives the mean. GRIMMER (Anaya 2016; Allard 2018): for one of these, some whole Q gives
-the SD, odd where S is, at least that of n equal values and at most that of values at the ends.
+the SD. Q is odd where S is. It lies between that of n equal values and that of values at the ends.
 DEBIT (Heathers and Brown 2019) is N = 1: Q = S. For any N, also an unknown one, the SD is at most
 the square root of m (100 - m) n / (n - ddof) (Bhatia and Davis 2000). SPRITE (Heathers et al. 2018)
-asks for a sample: here all but three values are equal or differ by one, a third is tried
+asks for a sample. Here all but three values are equal or differ by one. A third is tried
 everywhere, and the last two are solved for, so that up to three none is missed.
 """
 

@@ -107,6 +107,8 @@ def test_what_must_be_known_of_an_answer_stands_behind_its_clause() -> None:
         "Method: whether it is fair and whether it is cheap are open "
         "(a control on their data is not seen)."
     )
+    part = replace(shared, word="HOLDS", comparisons=5, left_out=3)
+    assert sentence(NAME, [claimed(part, "it wins")]).endswith("(3 of 8 comparisons left out).")
 
 
 def test_failed_trials_are_said() -> None:
