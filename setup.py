@@ -22,7 +22,7 @@ setup(
     },
     package_data={
         "fedrepro": ["py.typed", "templates/*"],
-        "fedrepro._tables": ["*/*.toml"],
+        "fedrepro._tables": ["*/*.toml", "*/*.json"],
         "fedrepro.reports": ["templates/*"],
         "fedrepro.benchmark.data": ["excerpts/*/*"],
         "fedrepro.benchmark.spec": ["*.lua"],

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
+from .claims.answer import ClaimAnswer
 from .claims.answer import ClaimResult as ClaimResult
 from .claims.answer import ClaimWord as ClaimWord
 from .claims.answer import Comparison as Comparison
@@ -344,6 +345,27 @@ class FirstLines:
 
 
 @dataclass(frozen=True)
+class OnOtherData:
+    """What trials under the profile `headroom` say of a headline claim on one data set.
+
+    Attributes:
+        said: the claim as a clause.
+        headroom: by trial, what a probe on pre-trained features is ahead of one on random ones.
+        differences: by trial, the mean over the claim's comparisons, signed as it states them.
+        settings: a checksum of all that its runs were made with.
+    """
+
+    table: str
+    claim: str
+    said: str
+    data: str
+    headroom: tuple[float, ...]
+    differences: tuple[float, ...]
+    answer: ClaimAnswer
+    settings: str
+
+
+@dataclass(frozen=True)
 class Report:
     """A judged paper under one profile.
 
@@ -360,6 +382,7 @@ class Report:
         protected: whether the profile declares the number of trials; else claims may be wrong in
             more than 5 % of cases, since a number can be chosen by what was seen.
         controls: tables of positive controls, which no count of tables, cells or claims holds.
+        on_other_data: headline claims on data of other headroom, as they were recorded.
     """
 
     paper: str
@@ -384,6 +407,7 @@ class Report:
     first: FirstLines = field(default_factory=FirstLines)
     controls: tuple[TableResult, ...] = ()
     venue: str | None = None
+    on_other_data: tuple[OnOtherData, ...] = ()
 
     def seeded(self, cell: CellResult) -> list[tuple[int, float]]:
         seeds = range(len(cell.trials)) if self.external is None else self.external.seeds

@@ -1,4 +1,4 @@
-"""Pictures of an answer: printed against ours, and how much of each claim is seen."""
+"""Pictures of an answer: published against ours, how much of a claim is seen, and on what data."""
 
 import math
 import textwrap
@@ -12,10 +12,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from ..benchmark.printable import one_line
-from ..benchmark.results import CellResult, Report, TableResult
-from ..benchmark.stats.intervals import Interval
+from ..benchmark.results import CellResult, OnOtherData, Report, TableResult
+from ..benchmark.stats.intervals import Interval, t_interval
+from .evidence import data_name
 from .figures import colour, drawn, marker
-from .layout import title
+from .layout import named, title
 from .strips import printed_value
 
 _LINE = "#9aa4ae"
@@ -192,3 +193,48 @@ def _ratios(lines: Sequence[tuple[str, str, Interval]]) -> Figure:
     axes.set_yticklabels([textwrap.fill(name, 72, max_lines=2) for name, _, _ in lines], fontsize=8)
     _legend(figure, list(used.values()), list(used), len(_WORDS))
     return figure
+
+
+def by_headroom(report: Report) -> bytes:
+    """Headline differences over the headroom of the data sets they were recorded on, as SVG.
+
+    Empty where nothing is recorded.
+    """
+    panels: dict[tuple[str, str], list[OnOtherData]] = {}
+    for one in (one for one in report.on_other_data if one.differences):
+        panels.setdefault((one.table, one.claim), []).append(one)
+    return drawn(lambda: _over_headroom(list(panels.values()))) if panels else b""
+
+
+def _over_headroom(panels: Sequence[Sequence[OnOtherData]]) -> Figure:
+    """A panel a claim, on which the dashed line is published; a mark and colour a data set."""
+    across = min(3, len(panels))
+    down = math.ceil(len(panels) / across)
+    figure = Figure(figsize=(4.2 * across, 3.1 * down + 0.4), layout="constrained")
+    places = list(figure.subplots(down, across, squeeze=False).flat)
+    data = list(dict.fromkeys(one.data for found in panels for one in found))
+    drawings = dict[str, Any]()
+    for axes, found in zip(places, panels, strict=False):
+        for one in found:
+            room, ours = t_interval(one.headroom), t_interval(one.differences)
+            number = data.index(one.data)
+            look: dict[str, Any] = {"ls": "", "marker": marker(number), "color": colour(number)}
+            drawings[one.data] = axes.errorbar(
+                room.mean, ours.mean, xerr=_arm(room), yerr=_arm(ours), elinewidth=1, **look
+            )
+        if (printed := found[0].answer.printed) is not None:
+            axes.axhline(printed, color="#000", ls="--", lw=1)
+        axes.axhline(0, color=_LINE, lw=1)
+        axes.set(xlabel="headroom of the data", ylabel="difference here")
+        name = one_line(f"{named(found[0].table)}: {found[0].said}")
+        axes.set_title(textwrap.fill(name, 46), fontsize=9)
+    for axes in places[len(panels) :]:
+        axes.remove()
+    names = [one_line(data_name(one)) for one in drawings]
+    look = {"loc": "outside lower center", "ncols": len(names), "fontsize": 8, "frameon": False}
+    figure.legend(list(drawings.values()), names, **look)
+    return figure
+
+
+def _arm(interval: Interval) -> float:
+    return 0.0 if interval.high is None else interval.high - interval.mean

@@ -1,9 +1,12 @@
 """What an answer stands on, in one line: differences, ratio to the published difference, trials."""
 
+from ..benchmark.data_names import title
 from ..benchmark.judging.answers import bare_label
-from ..benchmark.results import ClaimResult, TableResult
-from ..benchmark.stats.intervals import Interval
+from ..benchmark.results import ClaimResult, Report, TableResult
+from ..benchmark.stats.intervals import Interval, t_interval
 from . import layout
+
+ON_OTHER_DATA = ("headline claim", "status", "data", "headroom", "difference here", "published")
 
 
 def line(claim: ClaimResult) -> str:
@@ -35,6 +38,26 @@ def span(one: Interval, places: int = 2, sign: bool = False) -> str:
     if one.low is None or one.high is None:
         return mean
     return f"{mean} {layout.span((one.low, one.high), places, sign)}"
+
+
+def on_other_data(report: Report) -> list[tuple[str, ...]]:
+    """Headline claims by data set: claim, its word, data, headroom, difference and published."""
+    return [
+        (
+            f"{layout.named(one.table)}: {one.said}",
+            one.answer.word,
+            data_name(one.data),
+            span(t_interval(one.headroom), 1, sign=True),
+            span(t_interval(one.differences), sign=True) if one.differences else one.answer.reason,
+            layout.number(one.answer.printed, sign=True),
+        )
+        for one in report.on_other_data
+    ]
+
+
+def data_name(data: str) -> str:
+    """`coloured letters`; a set in which there is nothing to learn is marked as a placebo."""
+    return title(data) + " (placebo)" * (data == "noise")
 
 
 def of_table(table: TableResult) -> list[str]:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from fedrepro.benchmark.data_names import title
 from fedrepro.benchmark.judging.evidence import CellTrials, Evidence
 from fedrepro.benchmark.judging.first_lines import clause
 from fedrepro.benchmark.judging.judge import judge_evidence
@@ -19,7 +18,6 @@ from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.results import Departure, Report
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import CellKey
-from fedrepro.benchmark.stats.intervals import t_interval
 from fedrepro.reports import evidence, scoreboard
 
 ROOT = Path(__file__).parent.parent
@@ -62,34 +60,13 @@ def headlines(report: Report) -> Iterator[str]:
     yield f"- Run: {report.first.run_on}."
 
 
-def on_other_images(paper: str) -> Iterator[str]:
+def on_other_images(report: Report) -> Iterator[str]:
     """The headline differences by data set, a placebo among them (`tools.headroom`)."""
-    path = ROOT / f"results/headroom/{paper}.json"
-    measured = json.loads(path.read_text("utf-8")) if path.exists() else []
-    for data in dict.fromkeys(one["data"] for one in measured):
-        found = [one for one in measured if one["data"] == data]
-        said = [
-            f"{without_columns(one['text'])}: {interval_text(one['differences'])}, "
-            f"printed {one['printed']:+.1f}"
-            for one in found
-        ]
-        if said:
-            room = interval_text(found[0]["headroom"])
-            placebo = "a placebo, " if data == "noise" else ""
-            images = title(data)[0].upper() + title(data)[1:]
-            with_room = f"{images} (`{data}`), {placebo}with {room} points of headroom"
-            yield f"- {with_room}: {'; '.join(said)}."
-
-
-def without_columns(text: str) -> str:
-    """A comparison in the names of its rows alone."""
-    return re.sub(" @ [^>]*[^> ]", "", text)
-
-
-def interval_text(values: Sequence[float]) -> str:
-    """`+1.2 [−0.3, 2.7]`: the mean with its 95 % interval."""
-    one = t_interval(values)
-    return f"{one.mean:+.1f} [{one.low:.1f}, {one.high:.1f}]".replace("-", "−")
+    by_data = defaultdict[str, list[str]](list)
+    for said, word, data, room, ours, published in evidence.on_other_data(report):
+        where = f"{data[0].upper()}{data[1:]}, with {room} points of headroom"
+        by_data[where].append(f"{said}: `{word}`, {ours}, published {published}")
+    yield from (f"- {where}: {'; '.join(lines)}." for where, lines in by_data.items())
 
 
 def readme(reports: list[Report]) -> Iterator[str]:
@@ -112,7 +89,7 @@ def finding(paper: str, reports: list[Report]) -> Iterator[str]:
     """One paper: headline claims, all claims with their evidence, and contradictions in print."""
     (report,) = (one for one in reports if one.paper == paper)
     yield f"[{report.title}]({report.address}), {report.authors}, {report.year}."
-    yield from ("", "## Headline claims", "", *headlines(report), *on_other_images(paper))
+    yield from ("", "## Headline claims", "", *headlines(report), *on_other_images(report))
     counted = (*report.first.evidence, *report.first.totals, report.first.controls)
     lines = (line for line in counted if line and not line.startswith("of "))
     yield from ("", *(f"- {sentences(line)}".replace("|", "\\|") for line in lines))

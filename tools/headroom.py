@@ -1,118 +1,82 @@
-"""Draws what a paper's headline comparisons come to, against the headroom of the data.
+"""Records what a paper's headline claims come to on data of other headroom.
 
     python -m tools.headroom PAPER [--jobs N]
 
-Trains the tables of the headline claims under the profile `headroom`, on its own data and on other
-sets, and measures the headroom there. Trials are kept in results/store. Writes
-results/headroom/PAPER.json, docs/headroom-PAPER.svg and the part of docs/calibration.md between the
+Trains the tables of the headline claims under the profile `headroom`, on its own data and on the
+sets that `tools/calibration/PAPER.toml` names. Trials are kept in results/store. Writes
+tables/PAPER/headroom.json, docs/headroom-PAPER.svg and the part of docs/calibration.md between the
 marks. `--drawn` trains nothing and draws from the file.
 """
 
 import argparse
-import io
-import json
+import hashlib
+import math
 import tomllib
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from decimal import Decimal
 from pathlib import Path
-
-from matplotlib import rc_context
-from matplotlib.figure import Figure
+from statistics import fmean
 
 import fedrepro
+from fedrepro.benchmark.judging.on_other_data import FILE, RECORDS
+from fedrepro.benchmark.results import ClaimResult, OnOtherData, Report
 from fedrepro.benchmark.spec.load import load_paper
-from fedrepro.benchmark.stats.intervals import Interval, t_interval
-from tools.found import filled, interval_text, without_columns
+from fedrepro.reports.answer_pictures import by_headroom
+from fedrepro.reports.evidence import ON_OTHER_DATA, on_other_data
+from tools.found import filled, judged, row, table
 
 ROOT = Path(__file__).parent.parent
-PLACEBO = "noise"
-INK, PLACEBO_INK, PRINT_INK = "#3b6fb6", "#b0487f", "#565f68"
 
 
-@dataclass(frozen=True)
-class Measured:
-    """One comparison on one data set: differences and headroom by trial, in points."""
-
-    claim: str
-    text: str
-    printed: float
-    data: str
-    headroom: list[float]
-    differences: list[float]
-
-
-def measure(paper: str, jobs: int | None) -> Iterator[Measured]:
+def measured(paper: str, jobs: int | None) -> Iterator[OnOtherData]:
     """Trains what is missing, on the profile's own data set and on the others."""
     spec = load_paper(paper)
     rule = tomllib.loads((ROOT / f"tools/calibration/{paper}.toml").read_text("utf-8"))
-    headlines = [
-        (table.id, claim.id) for table in spec.tables for claim in table.claims if claim.headline
-    ]
+    tables = [one.id for one in spec.tables if any(claim.headline for claim in one.claims)]
     for on in (None, *rule["headroom_on"]):
-        how = {"on": on, "jobs": jobs}
-        tables = list(dict.fromkeys(table for table, _ in headlines))
-        report = fedrepro.run(paper, "headroom", tables=tables, **how).report
-        room = next(c for c in report.controls[0].cells if c.metric == "headroom" and c.trials)
+        report = fedrepro.run(paper, "headroom", tables=tables, on=on, jobs=jobs).report
         name = on or str(spec.profiles["headroom"].data)
-        for table in report.tables:
-            for claim in (one for one in table.claims if (table.id, one.id) in headlines):
-                for one in claim.comparisons:
-                    printed = float(Decimal(one.published_left) - Decimal(one.published_right))
-                    rooms = [value for value in room.trials if value is not None]
-                    yield Measured(claim.id, one.text, printed, name, rooms, list(one.differences))
+        for one in report.tables:
+            for claim in (claim for claim in one.claims if claim.headline):
+                yield record(report, one.id, claim, name)
 
 
-def picture(found: list[Measured]) -> bytes:
-    """A panel for each comparison, as SVG: the same bytes for the same numbers."""
-    texts = list(dict.fromkeys(one.text for one in found))
-    with rc_context({"svg.hashsalt": "fedrepro", "svg.fonttype": "none", "font.size": 9}):
-        figure = Figure(figsize=(4.2 * len(texts), 3.6), layout="constrained")
-        for axes, text in zip(figure.subplots(1, len(texts), squeeze=False)[0], texts, strict=True):
-            here = [one for one in found if one.text == text]
-            # Labels of neighbours stand above and below their points, so that they do not meet.
-            for i, one in enumerate(sorted(here, key=lambda one: sum(one.differences))):
-                room, ours = t_interval(one.headroom), t_interval(one.differences)
-                ink = PLACEBO_INK if one.data == PLACEBO else INK
-                axes.errorbar(
-                    room.mean, ours.mean, xerr=_arm(room), yerr=_arm(ours), fmt="o", color=ink
-                )
-                place = room.mean, ours.mean
-                axes.annotate(
-                    one.data,
-                    place,
-                    (-4, 4 if i % 2 else -4),
-                    textcoords="offset points",
-                    ha="right",
-                    va="bottom" if i % 2 else "top",
-                    color=ink,
-                )
-                axes.axhline(one.printed, color=PRINT_INK, linestyle="--", linewidth=1)
-            axes.margins(x=0.35)
-            axes.axhline(0, color=PRINT_INK, linewidth=0.5)
-            axes.set(
-                title=without_columns(text),
-                xlabel="headroom of the data, points",
-                ylabel="difference, points",
-            )
-        content = io.BytesIO()
-        figure.savefig(content, format="svg", metadata={"Date": None})
-    return content.getvalue()
+def record(report: Report, table: str, claim: ClaimResult, data: str) -> OnOtherData:
+    """A headline claim as it was judged; `ValueError` where its differences give another mean."""
+    cells = (cell for one in report.controls for cell in one.cells)
+    room = next(one.trials for one in cells if one.metric == "headroom" and one.trials)
+    signs = [-1 if "<" in one.relation else 1 for one in claim.comparisons if one.differences]
+    by_comparison = [one.differences for one in claim.comparisons if one.differences]
+    differences = tuple(
+        sum(sign * value for sign, value in zip(signs, trial, strict=True)) / len(signs)
+        for trial in zip(*by_comparison, strict=True)
+    )
+    said = None if claim.answer.ours is None else claim.answer.ours.mean
+    mean = fmean(differences) if differences else None
+    if said != mean and (said is None or not math.isclose(said, mean or 0.0, abs_tol=1e-9)):
+        raise ValueError(f"claim {claim.id} of {table}: {said} is not the mean of {differences}")
+    return OnOtherData(
+        table=table,
+        claim=claim.id,
+        said=claim.headline or claim.says,
+        data=data,
+        headroom=tuple(value for value in room if value is not None),
+        differences=differences,
+        answer=claim.answer,
+        settings=settings(report),
+    )
 
 
-def _arm(interval: Interval) -> float:
-    return 0.0 if interval.high is None else interval.high - interval.mean
+def settings(report: Report) -> str:
+    """A checksum of the runs behind a report."""
+    keys = "".join(sorted(run.key for run in report.runs))
+    return hashlib.sha256(keys.encode()).hexdigest()[:16]
 
 
-def table(found: list[Measured]) -> Iterator[str]:
+def written(report: Report) -> Iterator[str]:
     """The numbers of the picture."""
-    yield "| comparison | printed | data | headroom | difference here |"
-    yield "|---|---|---|---|---|"
-    for one in found:
-        text = without_columns(one.text).replace("|", "\\|")
-        place = f"`{one.data}`" + (" (placebo)" if one.data == PLACEBO else "")
-        rooms, ours = interval_text(one.headroom), interval_text(one.differences)
-        yield f"| {text} | {one.printed:.1f} | {place} | {rooms} | {ours} |"
+    yield from table(*ON_OTHER_DATA)
+    for said, word, *values in on_other_data(report):
+        yield row(said, f"`{word}`", *values)
 
 
 def main() -> None:
@@ -122,17 +86,15 @@ def main() -> None:
     parser.add_argument("--jobs", type=int)
     parser.add_argument("--drawn", action="store_true")
     given = parser.parse_args()
-    path = ROOT / "results/headroom" / f"{given.paper}.json"
-    if given.drawn:
-        found = [Measured(**one) for one in json.loads(path.read_text("utf-8"))]
-    else:
-        found = list(measure(given.paper, given.jobs))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps([asdict(one) for one in found], indent=1) + "\n", "utf-8")
-    (ROOT / "docs" / f"headroom-{given.paper}.svg").write_bytes(picture(found))
+    if not given.drawn:
+        found = tuple(measured(given.paper, given.jobs))
+        file = ROOT / "tables" / given.paper / FILE
+        file.write_bytes(RECORDS.dump_json(found, indent=1) + b"\n")
+    report = judged(given.paper)
+    (ROOT / "docs" / f"headroom-{given.paper}.svg").write_bytes(by_headroom(report))
     page = ROOT / "docs/calibration.md"
     marks = f"headroom {given.paper}"
-    page.write_text(filled(page.read_text("utf-8"), table(found), marks), "utf-8")
+    page.write_text(filled(page.read_text("utf-8"), written(report), marks), "utf-8")
 
 
 if __name__ == "__main__":

@@ -6,9 +6,10 @@ are fixed there. It never picks a weaker baseline, a better round or a better me
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import get_args
 
-from ..claims.answer import ClaimResult
+from ..claims.answer import ClaimAnswer, ClaimResult
 from ..results import TableResult, TableWord
 from ..stats.intervals import Interval
 from .answers import Lead, TableAnswer, bare_label
@@ -63,8 +64,9 @@ def sentence(name: str, claims: Sequence[ClaimResult], has_others: bool = False)
     return f"{name}: {'; '.join(said)}."
 
 
-def clause(claim: ClaimResult) -> str:
-    """What the sentence would say of a headline claim if it were the only one."""
+def clause(claim: ClaimResult, answer: ClaimAnswer | None = None) -> str:
+    """What the sentence would say of a headline claim, or of this answer to it, alone."""
+    claim = claim if answer is None else replace(claim, answer=answer)
     return _joined(claim.word, [claim])
 
 

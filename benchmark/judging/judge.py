@@ -14,10 +14,19 @@ from ..config import RunConfig
 from ..metrics import within_bounds
 from ..planning.headroom import Headroom, data_of, measured
 from ..planning.plan import Plan, PlannedCell
-from ..results import AuditFinding, CellResult, Departure, FirstLines, Report, TableResult, Verdict
+from ..results import (
+    AuditFinding,
+    CellResult,
+    Departure,
+    FirstLines,
+    OnOtherData,
+    Report,
+    TableResult,
+    Verdict,
+)
 from ..spec.model import CellKey, Claim, Table
 from ..stats.intervals import describe
-from . import first_lines
+from . import first_lines, on_other_data
 from .answers import answer, pooled
 from .controls import Controls, given, parts, under_controls
 from .evidence import Evidence, Finished, Trials
@@ -87,6 +96,7 @@ def judge_evidence(
         protected=evidence.given is not None or plan.is_protected,
         first=judging.first_lines(judged),
         controls=judging.tables(of_controls=True),
+        on_other_data=judging.on_other_data,
     )
 
 
@@ -297,6 +307,10 @@ class _Judging:
             for table in self.shown
         }
 
+    @cached_property
+    def on_other_data(self) -> tuple[OnOtherData, ...]:
+        return on_other_data.recorded(self.plan)
+
     def first_lines(self, tables: Sequence[TableResult]) -> FirstLines:
         paper, trials = self.plan.paper, self.evidence.cells.values()
         claims = [claim for table in tables for claim in table.claims]
@@ -308,8 +322,9 @@ class _Judging:
             pooled(self.observed, self.names),
             sum(len(one.failed) for one in trials),
         )
+        sentence = first_lines.sentence(paper.name, claims, has_headlines)
         return FirstLines(
-            sentence=first_lines.sentence(paper.name, claims, has_headlines),
+            sentence=sentence + on_other_data.otherwise(tables, self.on_other_data),
             run_on=first_lines.run_on(self.plan.profile.name, tables),
             evidence=tuple(first_lines.evidence(tables)),
             totals=tuple(totals),

@@ -27,6 +27,7 @@ def render(reports: Sequence[Report]) -> str:
 def _template() -> Template:
     names = {
         "answer_pictures": answer_pictures,
+        "evidence": evidence,
         "figures": figures,
         "layout": layout,
         "scoreboard": scoreboard,

@@ -1,0 +1,52 @@
+"""Headline claims on other data, as the profile `headroom` was recorded beside a paper's specs.
+
+`tools.headroom` in the checkout makes the records.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from pydantic import TypeAdapter
+
+from ..data_names import title
+from ..errors import SpecError
+from ..planning.plan import Plan
+from ..results import OnOtherData, TableResult
+from . import first_lines
+
+FILE, PROFILE = "headroom.json", "headroom"
+REAL = "fashion-excerpt"
+"""Photographs: what letters were drawn for is seen there or not."""
+RECORDS = TypeAdapter(tuple[OnOtherData, ...])
+
+
+def recorded(plan: Plan) -> tuple[OnOtherData, ...]:
+    """What is recorded of a plan's profile; nothing of one on data of the user's choice.
+
+    Raises `SpecError` for a file that holds anything else.
+    """
+    paper, profile = plan.paper, plan.profile
+    of_headroom = paper.profiles.get(PROFILE)
+    file = paper.file.with_name(FILE)
+    is_of_profile = of_headroom is not None and of_headroom.like == profile.name
+    if not is_of_profile or plan.on or paper.readings or not file.exists():
+        return ()
+    try:
+        found = RECORDS.validate_json(file.read_bytes())
+    except ValueError as wrong:
+        raise SpecError(f"{file} is no record of `tools.headroom`: {wrong}") from wrong
+    return tuple(one for one in found if one.table in plan.tables)
+
+
+def otherwise(tables: Iterable[TableResult], records: Sequence[OnOtherData]) -> str:
+    """`On ... whether it beats IFCA is open.`: the headline claims that real images answer so.
+
+    Empty where they answer alike, and where nothing is recorded on real images.
+    """
+    there = {(one.table, one.claim): one.answer for one in records if one.data == REAL}
+    said = [
+        first_lines.clause(claim, answer)
+        for table in tables
+        for claim in table.claims
+        if (answer := there.get((table.id, claim.id))) and answer.word != claim.word
+    ]
+    return f" On {title(REAL)}: {'; '.join(said)}." if said else ""
