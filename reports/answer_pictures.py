@@ -226,7 +226,7 @@ def _over_headroom(panels: Sequence[Sequence[OnOtherData]]) -> Figure:
             axes.axhline(printed, color="#000", ls="--", lw=1)
         axes.axhline(0, color=_LINE, lw=1)
         axes.set(xlabel="headroom of the data", ylabel="difference here")
-        name = one_line(f"{named(found[0].table)}: {found[0].said}")
+        name = one_line(f"{found[0].said} ({named(found[0].table).lower()})")
         axes.set_title(textwrap.fill(name, 46), fontsize=9)
     for axes in places[len(panels) :]:
         axes.remove()

@@ -44,11 +44,13 @@ def on_other_data(report: Report) -> list[tuple[str, ...]]:
     """Headline claims by data set: claim, its word, data, headroom, difference and published."""
     return [
         (
-            f"{layout.named(one.table)}: {one.said}",
+            f"{one.said} ({layout.named(one.table).lower()})",
             one.answer.word,
             data_name(one.data),
             span(t_interval(one.headroom), 1, sign=True),
-            span(t_interval(one.differences), sign=True) if one.differences else one.answer.reason,
+            span(t_interval(one.differences), sign=True)
+            if one.differences
+            else one.answer.reason.rstrip("."),
             layout.number(one.answer.printed, sign=True),
         )
         for one in report.on_other_data

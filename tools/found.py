@@ -14,6 +14,7 @@ from pathlib import Path
 from fedrepro.benchmark.judging.evidence import CellTrials, Evidence
 from fedrepro.benchmark.judging.first_lines import clause
 from fedrepro.benchmark.judging.judge import judge_evidence
+from fedrepro.benchmark.judging.on_other_data import otherwise
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.results import Departure, Report
 from fedrepro.benchmark.spec.load import load_paper
@@ -57,6 +58,8 @@ def headlines(report: Report) -> Iterator[str]:
     """What the trials say of each headline claim, and what was run, a line each."""
     for said in (clause(one) for table in report.tables for one in table.claims if one.headline):
         yield f"- {said[0].upper()}{said[1:]}."
+    if elsewhere := otherwise(report.tables, report.on_other_data):
+        yield f"-{elsewhere}"
     yield f"- Run: {report.first.run_on}."
 
 
@@ -65,7 +68,8 @@ def on_other_images(report: Report) -> Iterator[str]:
     by_data = defaultdict[str, list[str]](list)
     for said, word, data, room, ours, published in evidence.on_other_data(report):
         where = f"{data[0].upper()}{data[1:]}, with {room} points of headroom"
-        by_data[where].append(f"{said}: `{word}`, {ours}, published {published}")
+        of_print = "" if published == "—" else f", published {published}"
+        by_data[where].append(f"{said}: `{word}`, {ours}{of_print}")
     yield from (f"- {where}: {'; '.join(lines)}." for where, lines in by_data.items())
 
 

@@ -12,13 +12,14 @@ import argparse
 import hashlib
 import math
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from statistics import fmean
 
 import fedrepro
+from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.judging.on_other_data import FILE, RECORDS
-from fedrepro.benchmark.results import ClaimResult, OnOtherData, Report
+from fedrepro.benchmark.results import ClaimResult, OnOtherData, Report, RunSummary
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.reports.answer_pictures import by_headroom
 from fedrepro.reports.evidence import ON_OTHER_DATA, on_other_data
@@ -50,9 +51,9 @@ def record(report: Report, table: str, claim: ClaimResult, data: str) -> OnOther
         sum(sign * value for sign, value in zip(signs, trial, strict=True)) / len(signs)
         for trial in zip(*by_comparison, strict=True)
     )
-    said = None if claim.answer.ours is None else claim.answer.ours.mean
-    mean = fmean(differences) if differences else None
-    if said != mean and (said is None or not math.isclose(said, mean or 0.0, abs_tol=1e-9)):
+    if (said := claim.answer.ours) is None:
+        differences = ()  # what is not compared is not drawn either
+    elif not math.isclose(said.mean, fmean(differences), rel_tol=1e-9, abs_tol=1e-9):
         raise ValueError(f"claim {claim.id} of {table}: {said} is not the mean of {differences}")
     return OnOtherData(
         table=table,
@@ -62,13 +63,13 @@ def record(report: Report, table: str, claim: ClaimResult, data: str) -> OnOther
         headroom=tuple(value for value in room if value is not None),
         differences=differences,
         answer=claim.answer,
-        settings=settings(report),
+        settings=settings_of(report.runs),
     )
 
 
-def settings(report: Report) -> str:
-    """A checksum of the runs behind a report."""
-    keys = "".join(sorted(run.key for run in report.runs))
+def settings_of(runs: Iterable[RunConfig | RunSummary]) -> str:
+    """A checksum of the settings of runs."""
+    keys = "".join(sorted(run.key for run in runs))
     return hashlib.sha256(keys.encode()).hexdigest()[:16]
 
 

@@ -1,0 +1,95 @@
+"""Headline claims on data of other headroom: what is recorded, and what a report says of it."""
+
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from fedrepro.benchmark.claims.answer import ClaimAnswer
+from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.judging.on_other_data import FILE, PROFILE, RECORDS
+from fedrepro.benchmark.planning.plan import make_plan
+from fedrepro.benchmark.results import OnOtherData, Report
+from fedrepro.benchmark.spec.folders import tables_root
+from fedrepro.benchmark.spec.load import load_paper
+from fedrepro.benchmark.stats.intervals import Interval
+from fedrepro.reports.writers import html, markdown
+from tests.benchmark.test_controls import AS_PRINTED, SEEN, judged, written
+from tools.headroom import settings_of
+
+ROOMS, DIFFERENCES = (3.0, 5.0, 4.0), (-1.0, 2.0, 5.0)
+ANSWER = ClaimAnswer("OPEN", "too few", "ratio", 1, ours=Interval(2.0, -5.5, 9.5), printed=4.0)
+ON_CLOTHES = OnOtherData(
+    "3", "better", "it beats the others", "fashion-excerpt", ROOMS, DIFFERENCES, ANSWER, ""
+)
+HEADROOM = '[profiles.headroom]\nlike = "reduced"\ntrials = 3\nseries = 2\n'
+BUNDLED = sorted(file.parent.name for file in tables_root().glob(f"*/{FILE}"))
+
+
+def report_with(root: Path, *records: OnOtherData) -> Report:
+    folder = written(root)
+    with (folder / "paper.toml").open("a", encoding="utf-8") as file:
+        file.write(HEADROOM)
+    (folder / FILE).write_bytes(RECORDS.dump_json(records))
+    return judged(root, AS_PRINTED | SEEN)
+
+
+def test_the_first_sentence_says_where_photographs_answer_otherwise(tmp_path: Path) -> None:
+    alone = report_with(tmp_path).first.sentence
+    said = report_with(tmp_path, ON_CLOTHES).first.sentence
+    added = " On an excerpt of Fashion-MNIST: whether it beats the others is open."
+    assert said == alone + added
+    alike = replace(ON_CLOTHES, answer=replace(ANSWER, word="HOLDS"))
+    elsewhere = replace(ON_CLOTHES, data="glyphs-colour-a")
+    assert report_with(tmp_path, elsewhere).first.sentence == alone
+    assert report_with(tmp_path, alike).first.sentence == alone
+
+
+@pytest.mark.parametrize("write", [html, markdown], ids=["html", "markdown"])
+def test_reports_show_each_record_with_its_numbers(tmp_path: Path, write: ModuleType) -> None:
+    placebo = replace(ON_CLOTHES, data="noise", differences=())
+    text = write.render([report_with(tmp_path, ON_CLOTHES, placebo)]).replace("\\", "")
+    shown = ("+4.0 [+1.5, +6.5]", "+2.00 [−5.45, +9.45]", "+4.00", "noise (placebo)", "too few")
+    assert [one for one in ("an excerpt of Fashion-MNIST", *shown) if one not in text] == []
+
+
+def test_only_the_profile_that_was_recorded_shows_it(tmp_path: Path) -> None:
+    report_with(tmp_path, ON_CLOTHES)
+    profiles = {
+        name: judged(tmp_path, AS_PRINTED | SEEN, name) for name in ("reduced", "again", PROFILE)
+    }
+    shown = [name for name, report in profiles.items() if report.on_other_data]
+    assert shown == ["reduced"]
+
+
+def test_a_record_that_cannot_be_read_is_an_error_that_names_it(tmp_path: Path) -> None:
+    folder = written(tmp_path)
+    with (folder / "paper.toml").open("a", encoding="utf-8") as file:
+        file.write(HEADROOM)
+    (folder / FILE).write_text('[{"table": 3}]', encoding="utf-8")
+    with pytest.raises(SpecError, match=r"headroom\.json is no record"):
+        judged(tmp_path, AS_PRINTED | SEEN)
+
+
+@pytest.mark.parametrize("paper", BUNDLED)
+def test_records_are_of_all_headline_claims_and_of_photographs(paper: str) -> None:
+    spec = load_paper(paper)
+    claims = {(one.id, claim.id) for one in spec.tables for claim in one.claims if claim.headline}
+    records = RECORDS.validate_json((tables_root() / paper / FILE).read_bytes())
+    by_data = {
+        one.data: {(x.table, x.claim) for x in records if x.data == one.data} for one in records
+    }
+    assert {"fashion-excerpt", str(spec.profiles[PROFILE].data)} <= by_data.keys()
+    assert all(found == claims for found in by_data.values())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("paper", BUNDLED)
+def test_records_were_made_with_the_settings_of_today(paper: str) -> None:
+    spec = load_paper(paper)
+    tables = [one.id for one in spec.tables if any(claim.headline for claim in one.claims)]
+    records = RECORDS.validate_json((tables_root() / paper / FILE).read_bytes())
+    for data, settings in {(one.data, one.settings) for one in records}:
+        on = None if data == spec.profiles[PROFILE].data else data
+        assert settings_of(make_plan(spec, PROFILE, tables=tables, on=on).runs) == settings, data
