@@ -39,7 +39,8 @@ _METRICS = {
     ),
     **dict.fromkeys(("ari", "headroom", "silhouette"), Metric(-1.0, 1.0)),
     **dict.fromkeys(
-        ("bits", "bytes", "flops", "image_error", "merged_groups", "restarts", "view_error"),
+        ("bits", "bytes", "flops", "image_error", "merged_groups", "restarts", "uploaded_bytes",
+         "view_error"),
         Metric(0.0, lower_is_better=True),
     ),
     **dict.fromkeys(

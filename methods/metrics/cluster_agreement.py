@@ -13,7 +13,7 @@ from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
 OF_CLUSTERS = ("clustering_accuracy", "nmi", "ari", "occupied_clusters")
-OF_TRAINING = ("restarts", "clustering_failed")
+OF_TRAINING = ("restarts", "clustering_failed", "uploaded_bytes")
 """Counts of a whole training, which a cell may show as it shows a metric."""
 METRICS = ("cluster_recovery", "merged_groups", "silhouette", *OF_TRAINING, *OF_CLUSTERS)
 
