@@ -381,4 +381,5 @@ def _is_own(paper: Paper, row: tuple[str, ...]) -> bool:
 
 
 def _methods(run: RunConfig) -> set[str]:
-    return {one.method for one in chain(run)}
+    """Those that train: where few tables are shown, a protocol may be in own rows alone."""
+    return {one.method for one in chain(run) if one.stage != "measurement"}

@@ -214,6 +214,12 @@ def test_a_variant_of_the_own_method_is_no_control_either(tmp_path: Path) -> Non
     assert complaints(tmp_path, CONTROLS, table) == ""
 
 
+def test_a_protocol_that_own_rows_alone_use_may_measure_a_control(tmp_path: Path) -> None:
+    probe = 'evaluation.protocol = "linear-probe"\n'
+    table = TABLE.replace('method = "cpcfl"\n', f'method = "cpcfl"\n{probe}')
+    assert complaints(tmp_path, CONTROLS.replace("training.", f"{probe}training.", 1), table) == ""
+
+
 def test_a_run_that_a_table_shows_is_refused_where_it_is_planned(tmp_path: Path) -> None:
     written(tmp_path, CONTROLS.replace("0.07", "0.2"))
     with pytest.raises(SpecError, match="reads the run of table 3, FedProx @ end"):
