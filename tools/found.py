@@ -50,7 +50,11 @@ def trials_of(
         there = any(value is not None for value in trials)
         missing = None if there else one.reason or "no run is bound to this cell"
         values = tuple(trials) if there else ()
-        found[one.cell.key] = CellTrials(values, tuple(range(len(values))), missing)
+        seeds, n = tuple(range(len(values))), len(values) - values.count(None)
+        # Of a printed trial only ours of that seed is recorded.
+        short = there and n < len(values) and one.cell.trial is None
+        incomplete = f"{n} of {len(values)} trials count" if short else None
+        found[one.cell.key] = CellTrials(values, seeds, missing, incomplete=incomplete)
     return found
 
 

@@ -188,7 +188,8 @@ def answer_claim(claim: Claim, comparisons: Sequence[Elementary], known: Known) 
             reason = f"Fewer trials than planned: {leaf.label}: {known.incomplete[leaf.key]}."
             return ClaimAnswer("OPEN" if claim.control is None else "NOT RUN", reason, "", k)
     if contrasts.n < 2:
-        return ClaimAnswer("NOT RUN", "Fewer than two paired trials.", "", k)
+        is_open = contrasts.n == 1 and claim.control is None
+        return ClaimAnswer("OPEN" if is_open else "NOT RUN", "Fewer than two paired trials.", "", k)
     if not np.isfinite(contrasts.ours).all():
         reason = "A divisor is zero, or a value not finite, in some trial."
         return ClaimAnswer("NOT COMPARED", reason, "", k)

@@ -26,7 +26,7 @@ def recorded(plan: Plan) -> tuple[OnOtherData, ...]:
     """
     paper, profile = plan.paper, plan.profile
     of_headroom = paper.profiles.get(PROFILE)
-    file = paper.file.with_name(FILE)
+    file = paper.file.parent / FILE
     is_of_profile = of_headroom is not None and of_headroom.like == profile.name
     if not is_of_profile or plan.on or paper.readings or not file.exists():
         return ()
