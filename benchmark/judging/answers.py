@@ -5,7 +5,7 @@ In it the paper's own method stands against the baselines that are printed best.
 orders.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -15,18 +15,9 @@ from ..metrics import metric as facts_of
 from ..spec.model import Cell, CellKey, Paper, Table
 from ..stats import pattern as patterns
 from ..stats.intervals import Interval, detectable, t_interval
-from ..stats.pattern import Floats, Pattern, retention
-from ..stats.t_tests import LEVEL, reached
-from .observed import (
-    Column,
-    Observed,
-    columns_of,
-    is_compared,
-    once,
-    paired,
-    pattern_of,
-    tie_of,
-)
+from ..stats.pattern import Pattern, retention
+from ..stats.t_tests import LEVEL, Floats
+from .observed import Names, Values, columns_of, is_compared, pattern_of, source_of
 
 TableWord = Literal["PASS", "FAIL", "OPEN", "NOT COMPARED", "NOT RUN"]
 FEWEST_ROWS = 4
@@ -64,9 +55,6 @@ class TableAnswer:
     joined: tuple[tuple[str, ...], ...] = ()
 
 
-Names = Mapping[str | None, str]
-
-
 @dataclass(frozen=True)
 class Lead:
     """How far the own method is ahead; above zero is better.
@@ -102,15 +90,14 @@ class Answered:
 def answer(
     table: Table,
     paper: Paper,
-    cells: Sequence[Observed],
+    values: Values,
     lacking: Mapping[CellKey, str],
     names: Names,
     looks: Sequence[int] = (),
 ) -> Answered:
     """What trials say of a table.
 
-    cells: of the table, those that have trials. lacking: by cell without all of its trials, why.
-    names: of methods, as printed. looks: declared numbers of trials.
+    lacking: by cell without all of its trials, why. looks: declared numbers of trials.
     """
     printed = [one for one in table.cells if is_compared(one)]
     if not printed:
@@ -118,37 +105,34 @@ def answer(
         if any(one.kind == "analytic" for one in table.cells):
             why = "Its numbers are calculated, not trained: its cells have their own words."
         return Answered("NOT COMPARED", why)
-    if not any(is_compared(one.cell) for one in cells):
+    if not any(one.key in values for one in printed):
         whys = dict.fromkeys(lacking[one.key] for one in printed if one.key in lacking)
         return Answered("NOT RUN", next(iter(whys), "Nothing of it was selected."))
     found: list[TableAnswer] = []
     leads: tuple[Lead, ...] = ()
     metrics = dict.fromkeys(one.metric for one in printed)
     for name in sorted(metrics, key=lambda one: one != table.metric):
-        own = [one for one in cells if one.cell.metric == name]
-        columns, joined = once(columns_of(own).items())
-        whole = None if not columns else pattern_of(columns, names)
-        n, level = (0, 0.95) if whole is None else reached(looks, whole.n)
-        one = None
-        if whole is not None and n > 1:
-            one = answer_table(
-                name or "",
-                replace(whole, trials=whole.trials[..., :n]),
-                printed_variance=printed_variance(table, paper, name),
-                level=level,
-                joined=joined,
-            )
-        if one is None and not found:
-            return Answered("OPEN", f"Of its first metric, {name}, no two rows have paired trials.")
+        columns = columns_of((one for one in printed if one.metric == name), values)
+        whole, one = pattern_of(columns, values, names), None
+        if whole is not None:
+            shown = whole.paired(looks)
+            one = answer_table(name or "", shown, printed_variance(table, paper, name))
+        if whole is None or one is None:
+            if not found:
+                why = f"Of its first metric, {name}, no two rows have paired trials."
+                return Answered("OPEN", why)
+            continue
         # Of a metric without a direction there are no leads.
-        if one is not None and not found and (facts := facts_of(name)) is not None:
-            used, most = list(columns.values()), n if looks else None
-            lower, rivals = facts.lower_is_better, paper.is_baseline
-            every = (lead(used, own, rivals, lower, level, most) for own in paper.own)
-            leads = tuple(one for one in every if one is not None)
-        found += filter(None, [one])
+        if not found and (facts := facts_of(name)) is not None:
+            declared = replace(whole, level=shown.level), shown.n if looks else None
+            every = (
+                lead(*declared, own, paper.is_baseline, facts.lower_is_better) for own in paper.own
+            )
+            leads = tuple(filter(None, every))
+        found.append(one)
     word, reason = found[0].word, found[0].reason
-    if incomplete := _incomplete(printed, cells, found[0].metric, lacking):
+    first = [one for one in printed if one.metric == found[0].metric]
+    if incomplete := _incomplete(first, values, lacking):
         word, reason = "OPEN", incomplete
     elif any(one.ours.lies_below(0.0) for one in leads):
         reason += " The paper's own method is shown behind the best published baselines."
@@ -156,20 +140,16 @@ def answer(
 
 
 def _incomplete(
-    printed: Sequence[Cell],
-    cells: Sequence[Observed],
-    metric: str,
-    lacking: Mapping[CellKey, str],
+    printed: Sequence[Cell], values: Values, lacking: Mapping[CellKey, str]
 ) -> str | None:
     """Why a table is not answered as a whole: rows without trials, or trials that failed.
 
     Columns of which nothing was run are left out of the table.
     """
-    there = {one.cell.key for one in cells}
-    shown = {one.cell.column for one in cells if is_compared(one.cell)}
-    wanted = [one for one in printed if one.metric == metric and one.column in shown]
+    shown = {one.column for one in printed if one.key in values}
+    wanted = [one for one in printed if one.column in shown]
     rows = {one.row for one in wanted}
-    if absent := {one.row for one in wanted if one.key not in there}:
+    if absent := {one.row for one in wanted if one.key not in values}:
         return f"{len(rows) - len(absent)} of {len(rows)} rows have all their trials."
     for one in wanted:
         if one.key in lacking:
@@ -177,18 +157,25 @@ def _incomplete(
     return None
 
 
-def pooled(tables: Mapping[str, Sequence[Observed]], names: Names) -> TableAnswer | None:
+def pooled(tables: Iterable[Table], values: Values, names: Names) -> TableAnswer | None:
     """All tables of the metric that most cells have, together; None without any."""
-    every = [one.cell.metric for cells in tables.values() for one in cells]
+    cells = {
+        one.id: [
+            cell for cell in one.cells if cell.key in values and cell.printed.value is not None
+        ]
+        for one in tables
+    }
+    every = [one.metric for some in cells.values() for one in some]
     name = max(dict.fromkeys(every), key=every.count, default=None)
-    columns, _ = once(
-        (f"{table}: {label}", column)
-        for table, cells in tables.items()
-        for label, column in columns_of(one for one in cells if one.cell.metric == name).items()
-        if len({one.source for one in column.values()}) > 1  # one run alone compares nothing
-    )
-    pattern = pattern_of(columns, names) if columns else None
-    return answer_table(name or "", pattern) if pattern and pattern.n > 1 else None
+    columns = {
+        f"{table}: {label}": column
+        for table, some in cells.items()
+        for label, column in columns_of((c for c in some if c.metric == name), values).items()
+        # One run alone compares nothing.
+        if len({source_of(one, values) for one in column.values()}) > 1
+    }
+    pattern = pattern_of(columns, values, names)
+    return None if pattern is None else answer_table(name or "", pattern.paired())
 
 
 def printed_variance(table: Table, paper: Paper, metric: str | None) -> float | None:
@@ -202,73 +189,68 @@ def printed_variance(table: Table, paper: Paper, metric: str | None) -> float | 
 
 
 def lead(
-    columns: Sequence[Column],
+    pattern: Pattern,
+    most: int | None,
     own: str,
     is_baseline: Callable[[str], bool],
     lower_is_better: bool = False,
-    level: float = 0.95,
-    most: int | None = None,
 ) -> Lead | None:
     """The lead over all columns that have the own method and a baseline; None without any.
 
-    columns: those of the same runs once. most: how many paired trials count; None for all.
+    Trials are paired for each comparison by itself. most: how many count at most; None for all.
     """
-    sign = -1.0 if lower_is_better else 1.0
-    rivals = [
-        (column, rows)
-        for column in columns
-        if own in column and (rows := [row for row in column if row != own and is_baseline(row)])
-    ]
+    if own not in pattern.rows:
+        return None
+    mine, sign = pattern.rows.index(own), -1.0 if lower_is_better else 1.0
+    printed, there = sign * pattern.printed, ~np.isnan(pattern.printed)
+    rivals = [i for i, row in enumerate(pattern.rows) if row != own and is_baseline(row)]
+    columns = [c for c in range(len(pattern.columns)) if there[mine, c] and there[rivals, c].any()]
 
-    def ahead_of(against: Sequence[tuple[Column, str]]) -> Floats | None:
+    def ahead_of(against: Sequence[tuple[int, int]]) -> Floats | None:
         """Own minus rival averaged over columns, by trial; None below two paired trials."""
-        pairs = [(column[own], column[row]) for column, row in against]
-        seeds = paired([cell for pair in pairs for cell in pair])[:most]
-        found = [[a.trials[seed] - b.trials[seed] for seed in seeds] for a, b in pairs]
-        return np.asarray(sign * np.mean(found, axis=0)) if len(seeds) > 1 else None
+        apart = [pattern.trials[mine, c] - pattern.trials[row, c] for row, c in against]
+        found = sign * np.mean(apart, axis=0)
+        found = found[~np.isnan(found)][:most]
+        return found if len(found) > 1 else None
 
-    best = [(one, max(rows, key=lambda row: sign * one[row].printed)) for one, rows in rivals]
+    best = [(rivals[int(np.nanargmax(printed[rivals, c]))], c) for c in columns]
     values = ahead_of(best) if best else None
     if values is None:
         return None
-    step = tie_of([one for column, _ in rivals for one in column.values()])
     baselines_ahead = []
-    for rival in dict.fromkeys(row for _, rows in rivals for row in rows):
-        found = ahead_of([(column, rival) for column, _ in rivals if rival in column])
-        if found is not None and t_interval(found, level, step).lies_below(0.0):
-            baselines_ahead.append(rival)
-    printed = [sign * (column[own].printed - column[row].printed) for column, row in best]
+    for row in rivals:
+        met = [(row, c) for c in columns if there[row, c]]
+        found = ahead_of(met) if met else None
+        ours = None if found is None else t_interval(found, pattern.level, pattern.tie)
+        if ours is not None and ours.lies_below(0.0):
+            baselines_ahead.append(pattern.rows[row])
     return Lead(
         own=own,
-        against=tuple(sorted({row for _, row in best})),
+        against=tuple(sorted({pattern.rows[row] for row, _ in best})),
         columns=len(best),
-        printed=float(np.mean(printed)),
-        ours=t_interval(values, level, step),
-        ahead=int((values > step).sum()),
+        printed=float(np.mean([printed[mine, c] - printed[row, c] for row, c in best])),
+        ours=t_interval(values, pattern.level, pattern.tie),
+        ahead=int((values > pattern.tie).sum()),
         trials=len(values),
-        shown_in_80=detectable(float(values.std(ddof=1)), len(values), level),
+        shown_in_80=detectable(float(values.std(ddof=1)), len(values), pattern.level),
         baselines_ahead=tuple(baselines_ahead),
     )
 
 
 def answer_table(
-    metric: str,
-    pattern: Pattern,
-    *,
-    printed_variance: float | None = None,
-    level: float = 0.95,
-    joined: tuple[tuple[str, ...], ...] = (),
+    metric: str, pattern: Pattern, printed_variance: float | None = None
 ) -> TableAnswer | None:
-    """What trials say of a pattern; None where its printed values do not differ.
+    """What paired trials say; None below two of them, and where printed values do not differ.
 
-    pattern: at least two paired trials. printed_variance: of one printed number, where the paper
-    tells it.
+    printed_variance: of one printed number, where the paper tells it.
     """
-    slopes = retention(pattern.printed, pattern.trials)
+    slopes = retention(pattern.printed, pattern.trials) if pattern.n > 1 else None
     if slopes is None:
         return None
-    slope, parts = t_interval(slopes, level), patterns.left_out(pattern)
-    without = {name: t_interval(one, level) for name, one in parts.items() if one is not None}
+    slope, parts = t_interval(slopes, pattern.level), patterns.left_out(pattern)
+    without = {
+        name: t_interval(one, pattern.level) for name, one in parts.items() if one is not None
+    }
     alone = [name for name in parts if name not in without]
     rests_on = max(without, key=lambda name: abs(without[name].mean - slope.mean), default=None)
     alike = patterns.orderings(replace(pattern, trials=pattern.means[..., None]))
@@ -290,8 +272,8 @@ def answer_table(
         relabelling_p=p,
         rests_on=rests_on,
         without_it=None if rests_on is None else without[rests_on],
-        shown_in_80=None if sd is None else detectable(sd, pattern.n, level),
-        joined=joined,
+        shown_in_80=None if sd is None else detectable(sd, pattern.n, pattern.level),
+        joined=pattern.joined,
     )
 
 

@@ -31,7 +31,7 @@ from .answers import answer, pooled
 from .controls import Controls, given, parts, under_controls
 from .evidence import Evidence, Finished, Trials
 from .figure_data import panels
-from .observed import Observed, observed, printed_names
+from .observed import Names, Values, printed_names
 from .other_readings import choices, read_otherwise, universes, with_other_readings
 from .provenance import command_of, more_trials, provenance, run_on, run_summaries
 from .verdicts import cell_verdicts
@@ -119,7 +119,7 @@ class _Judging:
         }
 
     @cached_property
-    def values(self) -> Mapping[CellKey, Mapping[int, float]]:
+    def values(self) -> Values:
         """By cell and seed, what was trained or counted."""
         found = {key: one.by_seed for key, one in self.evidence.cells.items()}
         return {key: trials for key, trials in found.items() if trials}
@@ -243,8 +243,7 @@ class _Judging:
         commands = {row: command_of(self.plan, table.id, row) for row in table.rows}
         trials = self.evidence.cells.items()
         lacking = {key: why for key, one in trials if (why := one.incomplete or one.missing)}
-        seen = self.observed[table.id]
-        answered = answer(table, self.plan.paper, seen, lacking, self.names, self.looks)
+        answered = answer(table, self.plan.paper, self.values, lacking, self.names, self.looks)
         if not table.is_control and self.controls is not None:
             answered = under_controls(self.controls, answered, self.data_in(table))
         judged = tuple(
@@ -295,17 +294,8 @@ class _Judging:
         )
 
     @cached_property
-    def names(self) -> Mapping[str | None, str]:
+    def names(self) -> Names:
         return printed_names(self.plan.paper.tables)
-
-    @cached_property
-    def observed(self) -> Mapping[str, Sequence[Observed]]:
-        """By table that is shown, its printed cells that have trials."""
-        cells = [one.cell for one in self.plan.cells]
-        return {
-            table.id: observed((one for one in cells if one.table == table.id), self.values)
-            for table in self.shown
-        }
 
     @cached_property
     def on_other_data(self) -> tuple[OnOtherData, ...]:
@@ -319,7 +309,7 @@ class _Judging:
         totals = first_lines.totals(
             tables,
             len(wrong) if self.audit else None,
-            pooled(self.observed, self.names),
+            pooled(self.shown, self.values, self.names),
             sum(len(one.failed) for one in trials),
         )
         sentence = first_lines.sentence(paper.name, claims, has_headlines)

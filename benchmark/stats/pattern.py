@@ -11,12 +11,14 @@ rows: unrelated true differences also give a slope whose interval over trials mi
 """
 
 import itertools
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from .t_tests import LEVEL, Floats, reached
+
 MOST_ROWS = 8
 """Up to so many rows all permutations are counted (40,320)."""
 DRAWS = 10_000
@@ -33,9 +35,11 @@ class Pattern:
     Attributes:
         printed: [rows, columns], not a number where there is no cell.
         half: half a unit of the last printed digit, [rows, columns].
-        trials: [rows, columns, n], paired by seed.
+        trials: [rows, columns, n] by seed; not a number where a cell lacks one.
         methods: the method behind each row, None where it is not known.
         tie: the difference up to which two trials are equal.
+        level: of intervals over trials.
+        joined: the labels of printed columns that one column stands for.
     """
 
     printed: Floats
@@ -45,6 +49,18 @@ class Pattern:
     columns: tuple[str, ...]
     methods: tuple[str | None, ...]
     tie: float = 0.0
+    level: float = 1 - LEVEL
+    joined: tuple[tuple[str, ...], ...] = ()
+
+    def paired(self, looks: Sequence[int] = ()) -> Self:
+        """With the trials that all cells have, as many as the last declared look that they reach.
+
+        All of the following asks for paired trials.
+        """
+        lacking = np.isnan(self.trials[~np.isnan(self.printed)]).any(axis=0)
+        known = np.compress(~lacking, self.trials, axis=-1)
+        count, level = reached(looks, known.shape[-1])
+        return replace(self, trials=known[..., :count], level=level)
 
     @property
     def n(self) -> int:

@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from fedrepro.benchmark.judging.observed import Observed
 from fedrepro.benchmark.spec.model import CellKey, Paper
 
 BASELINES = Path(__file__).parents[3] / "results" / "baselines"
@@ -22,20 +21,4 @@ def values(paper: Paper) -> Mapping[CellKey, Mapping[int, float]]:
         for table in paper.printed
         for cell in table.cells
         if (found := cells.get(f"{table.id}: {cell.label}"))
-    }
-
-
-def observed(paper: Paper) -> dict[CellKey, Observed]:
-    """The printed cells that have trials."""
-    cells, trials = baseline(paper.id)["cells"], values(paper)
-    return {
-        cell.key: Observed(
-            cell,
-            trials[cell.key],
-            (cells[f"{table.id}: {cell.label}"]["run"], cell.metric, cell.read),
-            float(cell.printed.value),
-        )
-        for table in paper.printed
-        for cell in table.cells
-        if cell.key in trials and cell.printed.value is not None
     }

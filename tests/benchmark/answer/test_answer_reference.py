@@ -12,11 +12,11 @@ import pytest
 from fedrepro.benchmark.claims.answer import Known, answer_claim
 from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.judging.answers import answer_table, lead, printed_variance
-from fedrepro.benchmark.judging.observed import columns_of, once, pattern_of
+from fedrepro.benchmark.judging.observed import columns_of, pattern_of
 from fedrepro.benchmark.metrics import metric as facts_of
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.stats.pattern import correlation
-from tests.benchmark.answer.recorded import baseline, observed, values
+from tests.benchmark.answer.recorded import baseline, values
 
 pytestmark = pytest.mark.slow
 REFERENCE = json.loads(Path(__file__).with_name("reference.json").read_text("utf-8"))
@@ -40,25 +40,21 @@ def same(ours, theirs):
 
 def by_metric(paper):
     """Each table and metric with its columns, as named in the reference."""
-    cells = observed(paper)
+    trials = values(paper)
     for table in paper.printed:
         for metric in dict.fromkeys(one.metric for one in table.cells):
-            own = (
-                one
-                for key, one in cells.items()
-                if key[0] == table.id and one.cell.metric == metric
-            )
-            columns, _ = once(list(columns_of(own).items()))
-            if columns:
-                yield f"{table.id} {metric}", table, metric, columns
+            own = (one for one in table.cells if one.metric == metric)
+            whole = pattern_of(columns_of(own, trials), trials, {})
+            if whole is not None:
+                yield f"{table.id} {metric}", table, metric, whole
 
 
 def test_tables_and_leads_agree(paper):
     expected, seen = REFERENCE[paper.id], set()
-    for name, table, metric, columns in by_metric(paper):
-        shown = pattern_of(columns, {})
+    for name, table, metric, whole in by_metric(paper):
+        shown = whole.paired()
         variance = printed_variance(table, paper, metric)
-        found = answer_table(metric, shown, printed_variance=variance)
+        found = answer_table(metric, shown, variance)
         assert (found is None) == (name not in expected["tables"])
         if found is None:
             continue
@@ -74,12 +70,8 @@ def test_tables_and_leads_agree(paper):
         assert same(ours, numbers), name
         facts = facts_of(metric)
         for own in paper.own:
-            ahead = lead(
-                list(columns.values()),
-                own,
-                paper.is_baseline,
-                lower_is_better=facts is not None and facts.lower_is_better,
-            )
+            is_lower = facts is not None and facts.lower_is_better
+            ahead = lead(whole, None, own, paper.is_baseline, is_lower)
             other = expected["leads"].get(f"{name} {own}")
             assert (ahead is None) == (other is None)
             if ahead is not None:
