@@ -11,15 +11,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..spec.model import Cell, CellKey
-from ..stats.intervals import Interval, is_flat, t_interval, tie
-from ..stats.t_tests import reached
+from ..stats.intervals import Floats, Interval, is_flat, reached, t_interval, tie
 from .grammar import Aggregate, Arithmetic, Number
 from .nodes import Elementary, Node, is_trained
 
-Floats = NDArray[np.float64]
 _SIGNS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}
 
 

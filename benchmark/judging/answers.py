@@ -14,9 +14,8 @@ import numpy as np
 from ..metrics import metric as facts_of
 from ..spec.model import Cell, CellKey, Paper, Table
 from ..stats import pattern as patterns
-from ..stats.intervals import Interval, detectable, t_interval
+from ..stats.intervals import LEVEL, Floats, Interval, detectable, t_interval
 from ..stats.pattern import Pattern, retention
-from ..stats.t_tests import LEVEL, Floats
 from .observed import Names, Values, columns_of, is_compared, pattern_of, source_of
 
 TableWord = Literal["PASS", "FAIL", "OPEN", "NOT COMPARED", "NOT RUN"]

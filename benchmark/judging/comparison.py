@@ -24,7 +24,7 @@ import numpy as np
 from ..errors import FedreproError
 from ..metrics import metric, outside
 from ..results import CellResult, Report
-from ..stats.t_tests import LEVEL, t_quantile
+from ..stats.intervals import LEVEL, t_quantile
 from .baseline import Recorded, RecordedCell, place_of, recorded
 
 ABSENT = "absent"
@@ -93,36 +93,30 @@ class BaselineCheck:
         return not self.regressions and not self.failed
 
 
-def compare(
-    before: Recorded,
-    after: Recorded,
-    *,
-    source: Mapping[str, Mapping[str, str]] | None = None,
-    groups: Mapping[str, str] | None = None,
-) -> list[Movement]:
+def compare(before: Recorded, after: Recorded, report: Report | None = None) -> list[Movement]:
     """What moved; an empty list says that nothing did.
 
-    source: by run key of the later side, the SHA-256 of each file of its code, so that movements
-    name the files that were edited. groups: by cell its method and metric, over whose cells means
-    are compared, too.
+    report: the later side in full, so that movements name the files that were edited, and means
+    over the cells of a method are compared, too.
 
     Raises `FedreproError` if the sides have no table in common: that would compare nothing.
     """
     if not before.table_ids & after.table_ids:
         raise FedreproError(NOTHING_SHARED)
     found: list[Movement] = []
+    runs = {} if report is None or not before.sources else {one.key: one for one in report.runs}
     for place in dict.fromkeys((*before.cells, *after.cells)):
         old, new = before.cells.get(place), after.cells.get(place)
-        code = (source or {}).get("" if new is None else new.run or "", {})
-        edited = [file for file, now in code.items() if now not in before.sources.get(file, ())]
-        files = tuple(sorted(edited)) if before.sources else ()
+        run = runs.get("" if new is None else new.run or "")
+        code = () if run is None else sorted(run.source.items())
+        files = tuple(file for file, now in code if now not in before.sources.get(file, ()))
         is_part = old is not None and _is_part(old, before)
         moves = _moved(place, old, new, before.compared)
         found += (replace(one, files=files) for one in moves if one.what != "value" or not is_part)
     return [
         *found,
         *_restated(before, after),
-        *_of_methods(before, after, groups or {}),
+        *(() if report is None else _of_methods(before, after, report)),
         *_reworded("table", before.tables, after.tables),
         *_reworded("claim", before.claims, after.claims),
     ]
@@ -148,9 +142,7 @@ def check(baseline: Recorded, report: Report, *, exact: bool = False) -> Baselin
         for value in baseline.cells[place].found if place in baseline.cells else ():
             if (problem := outside(value, cell.metric, cell.unit)) is not None:
                 raise FedreproError(f"the baseline is damaged: {place}: {problem}")
-    moved = compare(
-        baseline, now, source={run.key: run.source for run in report.runs}, groups=groups_of(report)
-    )
+    moved = compare(baseline, now, report)
     inexact = _why_inexact(baseline, now)
     turned = [one for one in moved if one.what in _WORDS and one.after not in (ABSENT, "NOT RUN")]
     if turned and inexact and baseline.versions and _is_rounding(moved):
@@ -189,16 +181,6 @@ def _is_rounding(moved: Sequence[Movement]) -> bool:
         for one in values
     ]
     return bool(values) and not rest and all(small)
-
-
-def groups_of(report: Report) -> dict[str, str]:
-    """By trained cell of a report, its method and metric: `fedavg, accuracy`."""
-    methods = {run.key: run.config.get("method") for run in report.runs}
-    return {
-        place: f"{method}, {cell.metric}"
-        for place, cell in _cells(report)
-        if (method := methods.get(cell.run or ""))
-    }
 
 
 def _cells(report: Report) -> Iterator[tuple[str, CellResult]]:
@@ -271,14 +253,24 @@ def _moved(
     x, y = list(before.values()), list(after.values())
     if before.keys() == after.keys() and np.abs(np.subtract(x, y)).max() <= _EXACT:
         return
-    means = float(np.mean(x)), float(np.mean(y))
-    allowed, difference = mean_tolerance(x, len(y), compared), means[1] - means[0]
-    was, now = (f"{mean:.4g}" for mean in means)
-    is_beyond = abs(difference) > max(allowed, _EXACT)
-    yield Movement("value", place, was, now, difference, is_beyond, allowed)
+    yield _move("value", place, x, y, compared)
     if spread_changed(x, y, compared):
         was, now = (f"{np.std(side, ddof=1):.3g}" for side in (x, y))
         yield Movement("spread", place, was, now, regression=True)
+
+
+def _move(
+    what: Literal["value", "method"],
+    where: str,
+    old: Sequence[float],
+    new: Sequence[float],
+    compared: int,
+) -> Movement:
+    """From the mean of old trials to that of new ones; a regression beyond its tolerance."""
+    allowed, was, now = mean_tolerance(old, len(new), compared), np.mean(old), np.mean(new)
+    difference = float(now - was)
+    is_beyond = abs(difference) > max(allowed, _EXACT)
+    return Movement(what, where, f"{was:.4g}", f"{now:.4g}", difference, is_beyond, allowed)
 
 
 def _restated(before: Recorded, after: Recorded) -> Iterator[Movement]:
@@ -297,28 +289,32 @@ def _restated(before: Recorded, after: Recorded) -> Iterator[Movement]:
             yield Movement("spec", place, before.stated[place], after.stated[place], None, True)
 
 
-def _of_methods(before: Recorded, after: Recorded, groups: Mapping[str, str]) -> Iterator[Movement]:
-    """Methods whose mean over all their cells left its tolerance.
+def _of_methods(before: Recorded, after: Recorded, report: Report) -> Iterator[Movement]:
+    """Methods and metrics whose mean over all their cells left its tolerance.
 
     Cells of single trials are left out: few seeds would be those of all cells of a method.
     """
+    methods = {run.key: run.config.get("method") for run in report.runs}
+    groups = {
+        place: f"methods: {method}, {cell.metric}"
+        for place, cell in _cells(report)
+        if (method := methods.get(cell.run or ""))
+    }
     cells: dict[str, dict[tuple[float | None, ...], str]] = {}
     there = after.trained
     for place, old in before.trained.items():
         if place in there and place in groups and not _is_part(old, before):
             cells.setdefault(groups[place], {}).setdefault(old.trials, place)
-    for name, distinct in cells.items():
+    for where, distinct in cells.items():
         old_means, new_means = (
             _means_by_trial([side.cells[place].by_seed for place in distinct.values()])
             for side in (before, after)
         )
         if len(distinct) < 2 or len(old_means) < 3 or not new_means:
             continue
-        allowed = mean_tolerance(old_means, len(new_means), len(cells))
-        was, now = float(np.mean(old_means)), float(np.mean(new_means))
-        if abs(now - was) > max(allowed, _EXACT):
-            where, means = f"methods: {name}", (f"{was:.4g}", f"{now:.4g}")
-            yield Movement("method", where, *means, now - was, True, allowed)
+        move = _move("method", where, old_means, new_means, len(cells))
+        if move.regression:
+            yield move
 
 
 def _reworded(

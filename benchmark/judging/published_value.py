@@ -16,8 +16,8 @@ from ..spec.model import Cell, CellKey, Paper, Table
 from ..spec.printed import Printed, half_unit
 from ..spec.problems import Problem
 from ..spec.settings import get
+from ..stats.intervals import LEVEL
 from ..stats.spread import Spread, borrow, unbiased_sd
-from ..stats.t_tests import LEVEL
 
 Z = NormalDist().inv_cdf(1 - LEVEL)
 """1.645: no quantile of Student's t at this level is smaller."""

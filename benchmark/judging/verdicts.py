@@ -8,11 +8,11 @@ Pure functions over numbers; `docs/verdicts.md` defines the words. Choices made 
   distribution of our trials (SE = s * sqrt(1 + 1/n), n - 1 degrees of freedom). That is right only
   if it spreads as ours do, so the verdict says up to which ratio of the spreads it stands. No
   ratio is demanded: none has a source, and the sentence with its ratio keeps 5 % whatever the
-  truth is (see `_stands_to`).
+  truth is (see `Assessment.stands_to`).
 - A borrowed spread (`judging.published_value`) is not known to be the larger or the smaller one:
   both it and ours must allow what is said.
 - Our own deviations are not pooled: cells of a table share seeds, so their errors are dependent.
-- The test behind DISCREPANT counts both tails (`stats.t_tests.p_beyond`).
+- The test behind DISCREPANT counts both tails (`stats.spread.p_beyond`).
 - Trials that all gave one value leave their spread unknown, and decide nothing.
 
 `tests/benchmark/test_verdict_error_rates.py` simulates the error rates.
@@ -28,9 +28,16 @@ from ..analytic import judge_analytic
 from ..planning.plan import PlannedCell
 from ..results import Detail, Verdict, word_of
 from ..spec.model import Cell, CellKey, Margin, Table
-from ..stats.intervals import Sample, describe
-from ..stats.spread import MOST_TRIALS, standard_errors, trials_needed
-from ..stats.t_tests import LEVEL, Floats, holm, p_beyond, p_equivalent, p_text, t_quantile
+from ..stats.intervals import LEVEL, Floats, Sample, describe, t_quantile
+from ..stats.spread import (
+    MOST_TRIALS,
+    holm,
+    p_beyond,
+    p_equivalent,
+    p_text,
+    standard_errors,
+    trials_needed,
+)
 from .evidence import Evidence
 from .published_value import PublishedValue, published_values_of
 
@@ -50,13 +57,14 @@ class JudgedCell:
 
 @dataclass(frozen=True)
 class Assessment:
-    """The numbers behind one verdict, before any word is chosen.
+    """The numbers behind one verdict.
 
     nearest, farthest: the smallest and the largest |difference| that rounding allows. errors: of
-    the difference, with degrees of freedom. p_beyond: not corrected over the table.
+    the difference, with degrees of freedom. p_beyond: `judge_table` corrects it over the table.
     """
 
     ours: Sample
+    margin: float
     difference: float
     nearest: float
     farthest: float
@@ -68,9 +76,39 @@ class Assessment:
         """Of the interval of the difference whose bounds hold at this one-sided level each."""
         return max(t_quantile(level, float(df)) * float(error) for error, df in self.errors)
 
+    @property
+    def word(self) -> Detail:
+        # Half the width of the interval in which a replication's mean falls with 95 % probability.
+        replication = self.half_width(0.975)
+        rounding = self.farthest - abs(self.difference)
+        if self.p_equivalent < LEVEL:
+            return "REPRODUCED"
+        if self.p_beyond < LEVEL:
+            return "DISCREPANT"
+        if self.nearest > replication:
+            return "SHIFTED"
+        if self.farthest <= replication and replication + rounding <= self.margin:
+            return "COMPATIBLE"
+        return "INCONCLUSIVE"
+
+    @property
+    def stands_to(self) -> float:
+        """The largest ratio of the paper's spread to ours at which the cell is still REPRODUCED.
+
+        From farthest + t * s * sqrt(1/n + r^2) = margin. For a true ratio r the event that the
+        answer is at least r is the very one that the test at r rejects, so "REPRODUCED up to this
+        ratio" is wrong in at most 5 % of cases for every r.
+        """
+        t = t_quantile(1 - LEVEL, self.ours.n - 1)
+        reach = (self.margin - self.farthest) / (t * self.ours.sd)
+        return math.sqrt(max(1.0, reach**2 - 1 / self.ours.n))
+
 
 def assess(cell: JudgedCell, ratio: float = 1.0) -> Assessment | None:
-    """The numbers behind a verdict, None for trials without spread; ratio as `_assessed`."""
+    """The numbers behind a verdict, None for trials without spread.
+
+    ratio: of the paper's spread to that of our trials, where it prints none.
+    """
     trials, published = describe(cell.trials), cell.published
     if trials is None or trials.n < 2 or trials.flat:
         return None
@@ -80,6 +118,7 @@ def assess(cell: JudgedCell, ratio: float = 1.0) -> Assessment | None:
     errors = standard_errors(trials.sd, trials.n, published.spread, ratio)
     return Assessment(
         ours=trials,
+        margin=cell.margin,
         difference=mean - published.value,
         nearest=nearest,
         farthest=farthest,
@@ -94,46 +133,24 @@ def judge_table(cells: Sequence[JudgedCell], suffix: str = "") -> list[Verdict]:
 
     suffix: follows a number in the reasons, such as " points".
     """
-    assessed = _assessed(cells, 1.0)
-    tests = sum(one is not None for one, _ in assessed)
     is_unknown = any(one.published.spread is None for one in cells)
-    noisier = [_assessed(cells, ratio) for ratio in RATIOS if is_unknown]
+    assessed = [_assessed(cells, ratio) for ratio in (1.0, *(RATIOS if is_unknown else ()))]
+    tests = sum(one is not None for one in assessed[0])
     verdicts = []
-    for cell, (one, p), *others in zip(cells, assessed, *noisier, strict=True):
+    for cell, one, *noisier in zip(cells, *assessed, strict=True):
         if one is None:
             verdicts.append(_undecided(cell))
-            continue
-        verdict = _verdict(cell, one, p, tests, suffix)
-        if cell.published.spread is None:
-            words = [_word(cell.margin, other, p) for other, p in others if other is not None]
-            verdict = _under(verdict, cell, one, words)
-        verdicts.append(verdict)
+        else:
+            words = [other.word for other in noisier if other is not None]
+            verdicts.append(_verdict(cell.published, one, words, tests, suffix))
     return verdicts
 
 
-def _assessed(cells: Sequence[JudgedCell], ratio: float) -> list[tuple[Assessment | None, float]]:
-    """The numbers of every cell, and its p-value for DISCREPANT after the correction.
-
-    ratio: of the paper's spread to that of our trials, wherever it prints none.
-    """
+def _assessed(cells: Sequence[JudgedCell], ratio: float) -> list[Assessment | None]:
+    """The numbers of every cell, corrected over all of them."""
     assessed = [assess(cell, ratio) for cell in cells]
     adjusted = iter(holm([one.p_beyond for one in assessed if one is not None]))
-    return [(one, 1.0 if one is None else next(adjusted)) for one in assessed]
-
-
-def _word(margin: float, one: Assessment, p_discrepant: float) -> Detail:
-    # Half the width of the interval in which a replication's mean falls with 95 % probability.
-    replication = one.half_width(0.975)
-    rounding = one.farthest - abs(one.difference)
-    if one.p_equivalent < LEVEL:
-        return "REPRODUCED"
-    if p_discrepant < LEVEL:
-        return "DISCREPANT"
-    if one.nearest > replication:
-        return "SHIFTED"
-    if one.farthest <= replication and replication + rounding <= margin:
-        return "COMPATIBLE"
-    return "INCONCLUSIVE"
+    return [None if one is None else replace(one, p_beyond=next(adjusted)) for one in assessed]
 
 
 def _undecided(cell: JudgedCell) -> Verdict:
@@ -149,12 +166,12 @@ def _undecided(cell: JudgedCell) -> Verdict:
 
 
 def _verdict(
-    cell: JudgedCell, one: Assessment, p_discrepant: float, tests: int, suffix: str
+    published: PublishedValue, one: Assessment, noisier: Sequence[Detail], tests: int, suffix: str
 ) -> Verdict:
-    half = one.half_width(1 - LEVEL)
-    word, needed = _word(cell.margin, one, p_discrepant), None
+    """noisier: the words under `RATIOS`, which count where the paper prints no spread."""
+    half, word, needed = one.half_width(1 - LEVEL), one.word, None
     shown = f"difference {one.difference:+.3g}{suffix}".replace("-", "−")
-    margin = f"±{cell.margin:.3g}{suffix}"
+    margin = f"±{one.margin:.3g}{suffix}"
     within = f"±{one.half_width(0.975):.3g}{suffix} in which 95 % of replications fall"
     if word == "REPRODUCED":
         reason = (
@@ -164,7 +181,7 @@ def _verdict(
     elif word == "DISCREPANT":
         reason = (
             f"The {shown} lies beyond {margin} "
-            f"({p_text(p_discrepant)} after Holm's correction over the table)."
+            f"({p_text(one.p_beyond)} after Holm's correction over the table)."
         )
     elif word == "SHIFTED":
         reason = f"The {shown} is outside the {within}, but not shown to be beyond {margin}."
@@ -172,7 +189,7 @@ def _verdict(
         reason = f"The {shown} is inside the {within}; equivalence within {margin} is not shown."
     else:
         distances, ours = (one.farthest, one.nearest), (one.ours.sd, one.ours.n)
-        needed = trials_needed(*distances, *ours, cell.published.spread, cell.margin, tests)
+        needed = trials_needed(*distances, *ours, published.spread, one.margin, tests)
         none = f"no number of trials up to {MOST_TRIALS}"
         number = none if needed is None else f"about {needed} trials"
         error = max(float(error) for error, _ in one.errors)
@@ -180,45 +197,23 @@ def _verdict(
             f"The {shown} with standard error {error:.3g}{suffix} is neither shown to be "
             f"within {margin} nor beyond; {number} would decide at this difference and spread."
         )
-    if cell.published.note:
-        reason = f"{reason} {cell.published.note}"
     interval = (one.difference - half, one.difference + half)
-    return Verdict(word, reason, one.difference, interval, needed)
-
-
-def _under(verdict: Verdict, cell: JudgedCell, one: Assessment, words: Sequence[Detail]) -> Verdict:
-    """A verdict that says how it hangs on a spread which the paper does not print."""
-    known = replace(verdict, if_noisier=tuple(zip(RATIOS, words, strict=True)))
-    if verdict.detail == "REPRODUCED":
-        most = _stands_to(cell.margin, one)
+    verdict = Verdict(word, _joined(reason, published.note), one.difference, interval, needed)
+    if published.spread is not None:
+        return verdict
+    known = replace(verdict, if_noisier=tuple(zip(RATIOS, noisier, strict=True)))
+    if word == "REPRODUCED":
         # With one decimal, never rounded up.
-        shown = f"{math.floor(most * 10) / 10:.1f}" if most < 100 else "100"
-        more = (
-            "This stands as long as the paper's spread, which it does not print, is at most "
-            f"{shown} times ours."
-        )
-        return replace(known, reason=f"{verdict.reason} {more}", stands_to=most)
+        most = f"{math.floor(one.stands_to * 10) / 10:.1f}" if one.stands_to < 100 else "100"
+        more = "This stands as long as the paper's spread, which it does not print, is at most "
+        return _noted(replace(known, stands_to=one.stands_to), f"{more}{most} times ours.")
     changed = [
-        f"{word_of(word)} if it is {ratio:g} times ours"
-        for ratio, word in zip(RATIOS, words, strict=True)
-        if word_of(word) != verdict.word
+        f"{word_of(other)} if it is {ratio:g} times ours"
+        for ratio, other in known.if_noisier
+        if word_of(other) != verdict.word
     ]
-    if not changed:
-        return known
     more = f"The paper's spread is not printed and taken to be ours; {', '.join(changed)}."
-    return replace(known, reason=f"{verdict.reason} {more}")
-
-
-def _stands_to(margin: float, one: Assessment) -> float:
-    """The largest ratio of the paper's spread to ours at which the cell is still REPRODUCED.
-
-    From farthest + t * s * sqrt(1/n + r^2) = margin. For a true ratio r the event that the answer
-    is at least r is the very one that the test at r rejects, so "REPRODUCED up to this ratio" is
-    wrong in at most 5 % of cases for every r.
-    """
-    ours = one.ours
-    reach = (margin - one.farthest) / (t_quantile(1 - LEVEL, ours.n - 1) * ours.sd)
-    return math.sqrt(max(1.0, reach**2 - 1 / ours.n))
+    return _noted(known, more if changed else "")
 
 
 def cell_verdicts(
@@ -324,7 +319,11 @@ def _lacking(cell: Cell, evidence: Evidence) -> str:
 
 
 def _noted(verdict: Verdict, *more: str) -> Verdict:
-    return replace(verdict, reason=" ".join(filter(None, (verdict.reason, *more))))
+    return replace(verdict, reason=_joined(verdict.reason, *more))
+
+
+def _joined(*sentences: str) -> str:
+    return " ".join(filter(None, sentences))
 
 
 def _sentence(text: str) -> str:

@@ -1,4 +1,9 @@
-"""One small sample: mean, spread, Student's t-interval, equality, and what a run can show."""
+"""One small sample: mean, spread, Student's t-interval, equality, and what a run can show.
+
+Of several looks at growing trials each has a level of its own (Lan and DeMets 1983, Discrete
+sequential boundaries for clinical trials). SciPy is imported where a number is asked for: a table
+without trials is shown without it.
+"""
 
 import math
 from collections.abc import Sequence
@@ -8,8 +13,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .t_tests import t_quantile
-
+Floats = NDArray[np.float64]
+LEVEL = 0.05
+"""Of every test of claims and cells."""
 _EQUAL = 2e-7
 """Values that differ by less, in units of the largest, differ by rounding alone."""
 _FLOAT32 = 1e-7
@@ -64,24 +70,34 @@ class Sample:
         """The two-sided 95 % confidence interval of the mean; None for fewer than two values."""
         if self.n < 2:
             return None
-        half = t_quantile(0.975, self.n - 1) * self.sd / math.sqrt(self.n)
-        return self.mean - half, self.mean + half
+        reach = _reach(self.sd, self.n)
+        return self.mean - reach, self.mean + reach
+
+
+def t_quantile(level: float, df: float) -> float:
+    """The quantile of Student's t: level 0.95 is the one-sided 5 % bound."""
+    from scipy import special
+
+    return float(special.stdtrit(df, level))
+
+
+def _reach(sd: float, n: int, level: float = 1 - LEVEL) -> float:
+    """Half the width of the two-sided interval of a mean."""
+    return t_quantile(0.5 + level / 2, n - 1) * sd / math.sqrt(n)
 
 
 def describe(values: Sequence[float]) -> Sample | None:
     """A sample in numbers; None where these are not finite, or the sample is empty."""
     found = np.array(values, dtype=np.float64)
-    if found.size == 0 or not np.isfinite(found).all():
-        return None
-    with np.errstate(over="ignore"):
-        mean = float(found.mean())
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = float(found.mean()) if found.size else math.nan
         sd = float(found.std(ddof=1)) if found.size > 1 else math.nan
     if not math.isfinite(mean) or (found.size > 1 and not math.isfinite(sd)):
         return None
     return Sample(found.size, mean, sd, is_flat(found))
 
 
-def is_flat(values: NDArray[np.float64], step: float = 0.0) -> bool:
+def is_flat(values: Floats, step: float = 0.0) -> bool:
     """Whether values are equal but for rounding; `step`: that of what they are differences of."""
     return bool(np.ptp(values) <= max(step, _EQUAL * float(np.abs(values).max())))
 
@@ -91,7 +107,7 @@ def tie(unit: str | None, largest: float) -> float:
     return _FLOAT32 * (100.0 if unit == "%" else largest)
 
 
-def t_interval(values: ArrayLike, level: float = 0.95, step: float = _EQUAL) -> Interval:
+def t_interval(values: ArrayLike, level: float = 1 - LEVEL, step: float = _EQUAL) -> Interval:
     """The mean of `values` ([n], at least one) with its two-sided interval at `level`.
 
     step: values that differ by no more are equal, and leave no interval.
@@ -100,12 +116,11 @@ def t_interval(values: ArrayLike, level: float = 0.95, step: float = _EQUAL) -> 
     mean = float(found.mean())
     if found.size < 2 or is_flat(found, step):
         return Interval(mean)
-    quantile = t_quantile(0.5 + level / 2, found.size - 1)
-    reach = quantile * float(found.std(ddof=1)) / math.sqrt(found.size)
+    reach = _reach(float(found.std(ddof=1)), found.size, level)
     return Interval(mean, mean - reach, mean + reach)
 
 
-def detectable(sd: float, n: int, level: float = 0.95) -> float | None:
+def detectable(sd: float, n: int, level: float = 1 - LEVEL) -> float | None:
     """The smallest mean that a t-test of `n` trials shows with a power of 80 % (noncentral t).
 
     None beyond fifty standard errors, or where equal trials have no spread. sd: of one trial.
@@ -117,3 +132,30 @@ def detectable(sd: float, n: int, level: float = 0.95) -> float | None:
         return None
     shift = optimize.brentq(lambda d: stats.nct.sf(critical, n - 1, d) - power, 0, _FARTHEST)
     return sd / math.sqrt(n) * float(shift)
+
+
+def shares(counts: Sequence[int], declared: int) -> list[float]:
+    """The share of the level that each look may spend; they add up to at most one.
+
+    The spending function f(t) = ln(1 + (e - 1) t) of the share t of declared trials has boundaries
+    about as constant as those of Pocock 1977. The union bound keeps the level for any test.
+
+    counts: of trials at each look; those beyond `declared` (at least 1) have nothing to spend.
+    """
+    found, spent = [], 0.0
+    for count in counts:
+        due = max(spent, math.log1p((math.e - 1) * min(1.0, count / declared)))
+        found.append(due - spent)
+        spent = due
+    return found
+
+
+def reached(looks: Sequence[int], trials: int) -> tuple[int, float]:
+    """How many of some paired trials count, and the level of their intervals.
+
+    looks: declared numbers of trials, rising; where none is reached, all count at the whole level.
+    """
+    found = [look for look in looks if look <= trials]
+    if not found:
+        return trials, 1 - LEVEL
+    return found[-1], 1 - LEVEL * shares(found, looks[-1])[-1]

@@ -17,7 +17,7 @@ from typing import Self
 
 import numpy as np
 
-from .t_tests import LEVEL, Floats, reached
+from .intervals import LEVEL, Floats, reached
 
 MOST_ROWS = 8
 """Up to so many rows all permutations are counted (40,320)."""

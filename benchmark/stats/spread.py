@@ -1,4 +1,7 @@
-"""Spreads of both sides of a comparison: brought to ddof = 1, pooled, and joined.
+"""Spreads of both sides of a comparison, and whether their difference is in a margin or beyond.
+
+Sources: Schuirmann 1987 for the two one-sided tests of equivalence; their opposite is the test of
+the interval null hypothesis |difference| <= margin at its least favourable point.
 
 Published deviations of a table are pooled where they are alike. A cell takes the pooled one only if
 it is larger than its own: without that guard the rate of false equivalence rose to 6.6 % (five rows
@@ -12,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .t_tests import LEVEL, Floats, p_beyond, p_equivalent
+from .intervals import LEVEL, Floats
 
 POOLING_LEVEL = 0.25
 """A preliminary test that decides about pooling needs a high level, or pooling hides unequal
@@ -63,6 +66,45 @@ def standard_errors(
         df = 1 / (share**2 / (count - 1) + (1 - share) ** 2 / published.df)
         errors.append((np.sqrt(own + other), df))
     return [(np.asarray(error), np.asarray(df)) for error, df in errors]
+
+
+def _below(statistic: Floats, df: ArrayLike) -> Floats:
+    """P(T < statistic) for Student's t."""
+    from scipy import special
+
+    return np.asarray(special.stdtr(np.asarray(df, np.float64), statistic), np.float64)
+
+
+def p_equivalent(difference: float, error: ArrayLike, df: ArrayLike, margin: float) -> Floats:
+    """P-value that |true difference| < margin, by the standard error: the larger of two tests."""
+    return _below((abs(difference) - margin) / np.asarray(error), df)
+
+
+def p_beyond(difference: float, error: ArrayLike, df: ArrayLike, margin: float) -> Floats:
+    """P-value against |true difference| <= margin.
+
+    Both tails are counted: with the near one alone, as for margins much larger than the standard
+    error, the test's size would rise to twice its level as the margin shrinks.
+    """
+    near = _below((margin - abs(difference)) / np.asarray(error), df)
+    far = _below(-(abs(difference) + margin) / np.asarray(error), df)
+    return np.asarray(np.minimum(1.0, near + far))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Adjusted p-values in the order given, whatever their dependence.
+
+    Source: Holm, A simple sequentially rejective multiple test procedure, 1979.
+    """
+    values, order = np.array(p_values, np.float64), np.argsort(p_values, kind="stable")
+    stepped = np.arange(len(values), 0, -1) * values[order]
+    values[order] = np.minimum(1.0, np.maximum.accumulate(stepped))
+    return [float(one) for one in values]
+
+
+def p_text(value: float) -> str:
+    """A p-value in words, such as 'p = 0.012'."""
+    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
 
 
 def trials_needed(

@@ -13,12 +13,14 @@ from fedrepro.benchmark.stats.spread import (
     alike,
     bartlett,
     borrow,
+    holm,
+    p_beyond,
+    p_equivalent,
     pooled_sd,
     standard_errors,
     trials_needed,
     unbiased_sd,
 )
-from fedrepro.benchmark.stats.t_tests import holm, p_beyond, p_equivalent
 
 CASES = list(itertools.product((2, 3, 5, 17), (2, 5, 9), (0.0, 0.4, -2.5), (0.5, 2.0)))
 

@@ -12,8 +12,8 @@ from statsmodels.stats.weightstats import DescrStatsW
 from fedrepro.benchmark.judging.published_value import PublishedValue, published_values
 from fedrepro.benchmark.judging.verdicts import JudgedCell, assess, judge_table
 from fedrepro.benchmark.spec.printed import Printed
+from fedrepro.benchmark.stats.intervals import reached, shares
 from fedrepro.benchmark.stats.spread import Spread
-from fedrepro.benchmark.stats.t_tests import reached, shares
 
 
 def single(text: str) -> PublishedValue:
