@@ -127,15 +127,13 @@ class Known:
 
     Attributes:
         values: trials by cell and seed, with one entry for each number that is counted.
-        missing: by cell without a value, why there is none.
-        incomplete: by cell with fewer trials than planned, how many and why.
+        lacking: by cell without a value, or with fewer trials than planned, why.
         margin: of a stated size; None where it is not compared.
         looks: at how many trials claims are looked at, rising; none means once, at all.
     """
 
     values: Mapping[CellKey, Mapping[int, float]]
-    missing: Mapping[CellKey, str] = field(default_factory=dict)
-    incomplete: Mapping[CellKey, str] = field(default_factory=dict)
+    lacking: Mapping[CellKey, str] = field(default_factory=dict)
     margin: Callable[[Elementary], float | None] = lambda one: None
     looks: tuple[int, ...] = ()
 
@@ -179,13 +177,14 @@ def answer_claim(claim: Claim, comparisons: Sequence[Elementary], known: Known) 
     trained = [leaf for leaf in contrasts.leaves if is_trained(leaf)]
     for leaf in contrasts.leaves:
         if not known.values.get(leaf.key):
-            reason = known.missing.get(leaf.key, "a published fact, for which nothing is run")
-            return ClaimAnswer("NOT RUN", f"{leaf.label}: {reason.rstrip('.')}.", "", k)
+            unknown = f"table {leaf.table} or this row was not selected"
+            reason = known.lacking.get(leaf.key, unknown).rstrip(".")
+            return ClaimAnswer("NOT RUN", f"{leaf.label}: {reason}.", "", k)
     if not trained:
         return _counted(contrasts)
     for leaf in trained:
-        if leaf.key in known.incomplete:
-            reason = f"Fewer trials than planned: {leaf.label}: {known.incomplete[leaf.key]}."
+        if leaf.key in known.lacking:
+            reason = f"Fewer trials than planned: {leaf.label}: {known.lacking[leaf.key]}."
             return ClaimAnswer("OPEN" if claim.control is None else "NOT RUN", reason, "", k)
     if contrasts.n < 2:
         is_open = contrasts.n == 1 and claim.control is None

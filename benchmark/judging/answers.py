@@ -11,8 +11,9 @@ from typing import Literal
 
 import numpy as np
 
+from ..claims.answer import Known
 from ..metrics import metric as facts_of
-from ..spec.model import Cell, CellKey, Paper, Table
+from ..spec.model import Cell, Paper, Table
 from ..stats import pattern as patterns
 from ..stats.intervals import LEVEL, Floats, Interval, detectable, t_interval
 from ..stats.pattern import Pattern, retention
@@ -86,27 +87,17 @@ class Answered:
     leads: tuple[Lead, ...] = ()
 
 
-def answer(
-    table: Table,
-    paper: Paper,
-    values: Values,
-    lacking: Mapping[CellKey, str],
-    names: Names,
-    looks: Sequence[int] = (),
-) -> Answered:
-    """What trials say of a table.
-
-    lacking: by cell without all of its trials, why. looks: declared numbers of trials.
-    """
-    printed = [one for one in table.cells if is_compared(one)]
+def answer(table: Table, paper: Paper, known: Known, names: Names) -> Answered:
+    """What trials say of a table."""
+    printed, values = [one for one in table.cells if is_compared(one)], known.values
     if not printed:
         why = "It has no published numbers that trials could be compared with."
         if any(one.kind == "analytic" for one in table.cells):
             why = "Its numbers are calculated, not trained: its cells have their own words."
         return Answered("NOT COMPARED", why)
     if not any(one.key in values for one in printed):
-        whys = dict.fromkeys(lacking[one.key] for one in printed if one.key in lacking)
-        return Answered("NOT RUN", next(iter(whys), "Nothing of it was selected."))
+        whys = (known.lacking[one.key] for one in printed if one.key in known.lacking)
+        return Answered("NOT RUN", next(whys, "Nothing of it was selected."))
     found: list[TableAnswer] = []
     leads: tuple[Lead, ...] = ()
     metrics = dict.fromkeys(one.metric for one in printed)
@@ -114,7 +105,7 @@ def answer(
         columns = columns_of((one for one in printed if one.metric == name), values)
         whole, one = pattern_of(columns, values, names), None
         if whole is not None:
-            shown = whole.paired(looks)
+            shown = whole.paired(known.looks)
             one = answer_table(name or "", shown, printed_variance(table, paper, name))
         if whole is None or one is None:
             if not found:
@@ -123,7 +114,7 @@ def answer(
             continue
         # Of a metric without a direction there are no leads.
         if not found and (facts := facts_of(name)) is not None:
-            declared = replace(whole, level=shown.level), shown.n if looks else None
+            declared = replace(whole, level=shown.level), shown.n if known.looks else None
             every = (
                 lead(*declared, own, paper.is_baseline, facts.lower_is_better) for own in paper.own
             )
@@ -131,28 +122,27 @@ def answer(
         found.append(one)
     word, reason = found[0].word, found[0].reason
     first = [one for one in printed if one.metric == found[0].metric]
-    if incomplete := _incomplete(first, values, lacking):
+    if incomplete := _incomplete(first, known):
         word, reason = "OPEN", incomplete
     elif any(one.ours.lies_below(0.0) for one in leads):
         reason += " The paper's own method is shown behind the best published baselines."
     return Answered(word, reason, tuple(found), leads)
 
 
-def _incomplete(
-    printed: Sequence[Cell], values: Values, lacking: Mapping[CellKey, str]
-) -> str | None:
+def _incomplete(printed: Sequence[Cell], known: Known) -> str | None:
     """Why a table is not answered as a whole: rows without trials, or trials that failed.
 
     Columns of which nothing was run are left out of the table.
     """
-    shown = {one.column for one in printed if one.key in values}
+    shown = {one.column for one in printed if one.key in known.values}
     wanted = [one for one in printed if one.column in shown]
     rows = {one.row for one in wanted}
-    if absent := {one.row for one in wanted if one.key not in values}:
+    if absent := {one.row for one in wanted if one.key not in known.values}:
         return f"{len(rows) - len(absent)} of {len(rows)} rows have all their trials."
     for one in wanted:
-        if one.key in lacking:
-            return f"Fewer trials than planned: {one.label}: {lacking[one.key].rstrip('.')}."
+        if one.key in known.lacking:
+            why = known.lacking[one.key].rstrip(".")
+            return f"Fewer trials than planned: {one.label}: {why}."
     return None
 
 

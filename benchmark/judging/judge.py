@@ -31,7 +31,7 @@ from .answers import answer, pooled
 from .controls import Controls, given, parts, under_controls
 from .evidence import Evidence, Finished, Trials
 from .figure_data import panels
-from .observed import Names, Values, printed_names
+from .observed import Names, printed_names
 from .other_readings import choices, read_otherwise, universes, with_other_readings
 from .provenance import command_of, more_trials, provenance, run_on, run_summaries
 from .verdicts import cell_verdicts
@@ -119,10 +119,14 @@ class _Judging:
         }
 
     @cached_property
-    def values(self) -> Values:
-        """By cell and seed, what was trained or counted."""
-        found = {key: one.by_seed for key, one in self.evidence.cells.items()}
-        return {key: trials for key, trials in found.items() if trials}
+    def known(self) -> Known:
+        cells = self.evidence.cells.items()
+        return Known(
+            values={key: trials for key, one in cells if (trials := one.by_seed)},
+            lacking={key: why for key, one in cells if (why := one.missing or one.incomplete)},
+            margin=self.margin,
+            looks=self.plan.profile.looks if self.plan.looks else (),
+        )
 
     @cached_property
     def recomputed(self) -> Mapping[CellKey, Mapping[int, float]]:
@@ -131,21 +135,6 @@ class _Judging:
         named = {leaf.key for one in bound for leaf in one.leaves}
         cells = (one.cell for one in self.plan.cells if one.cell.key in named)
         return {cell.key: {0: x} for cell in cells if (x := recomputed(cell)) is not None}
-
-    @cached_property
-    def missing(self) -> Mapping[CellKey, str]:
-        trials = self.evidence.cells
-        return {
-            cell.key: trials[cell.key].missing or "no trial"
-            if cell.key in trials
-            else f"table {table.id} or this row was not selected"
-            for table in self.plan.paper.tables
-            for cell in table.cells
-        }
-
-    @property
-    def looks(self) -> tuple[int, ...]:
-        return self.plan.profile.looks if self.plan.looks else ()
 
     @cached_property
     def scaled(self) -> frozenset[CellKey]:
@@ -192,7 +181,7 @@ class _Judging:
         is_out, of = self.plan.profile.why_left_out, len(comparisons)
         run = [one for one in comparisons if not any(map(is_out, one.leaves))]
         comparisons = run or comparisons
-        found = judge_claim(claim, comparisons, self.known(table, comparisons))
+        found = judge_claim(claim, comparisons, self.known_to(comparisons))
         data = set[str]() if table.is_control else self.read_by(comparisons)
         if claim.rests_on is not None:
             found = replace(found, given=given(sorted(data), self.headroom))
@@ -203,28 +192,24 @@ class _Judging:
         said = f"{found.reason} {left_out} of {of} comparisons are left out."
         return replace(found, answer=replace(found.answer, reason=said, left_out=left_out))
 
-    def known(self, table: Table, comparisons: Sequence[Elementary]) -> Known:
+    def known_to(self, comparisons: Sequence[Elementary]) -> Known:
         """What is known of the cells of a claim.
 
         Counted cells have what was counted if all of them do, else what their formulas give.
         """
         counted = {leaf.key for one in comparisons for leaf in one.leaves if not is_trained(leaf)}
-        values, cells = dict(self.values), self.evidence.cells.items()
-        if not counted <= values.keys():
-            values = {key: trials for key, trials in values.items() if key not in counted}
-            values |= {key: self.recomputed[key] for key in counted if key in self.recomputed}
-        return Known(
-            values,
-            missing=self.missing,
-            incomplete={key: one.incomplete for key, one in cells if one.incomplete},
-            margin=lambda one: self.margin(table, one),
-            looks=self.looks,
-        )
+        if counted <= self.known.values.keys():
+            return self.known
+        values = {key: trials for key, trials in self.known.values.items() if key not in counted}
+        values |= {key: self.recomputed[key] for key in counted if key in self.recomputed}
+        lacking = {**dict.fromkeys(counted, "no trial"), **self.known.lacking}
+        return replace(self.known, values=values, lacking=lacking)
 
-    def margin(self, table: Table, one: Elementary) -> float | None:
+    def margin(self, one: Elementary) -> float | None:
         """How close to a stated size is close enough; None where it is not compared."""
         if any(leaf.key in self.scaled for leaf in one.leaves):
             return None
+        table = self.plan.paper.table(one.table)
         own = [leaf.margin.value for leaf in one.leaves if leaf.margin is not None]
         if not own and table.margin is not None and one.unit == (table.unit or ""):
             own = [table.margin.value]
@@ -237,23 +222,21 @@ class _Judging:
     def table(self, table: Table) -> TableResult:
         cells = [one for one in self.plan.cells if one.cell.table == table.id]
         drawings = [one for one in self.plan.drawings if one.cell.table == table.id]
-        shown = [self.evidence.departures(one) for one in (*cells, *drawings)]
-        departures = tuple(dict.fromkeys(departure for own in shown for departure in own))
+        own = [self.evidence.departures(one) for one in (*cells, *drawings)]
+        departures = tuple(dict.fromkeys(one for each in own for one in each))
         verdicts = cell_verdicts(table, cells, self.evidence)
         commands = {row: command_of(self.plan, table.id, row) for row in table.rows}
-        trials = self.evidence.cells.items()
-        lacking = {key: why for key, one in trials if (why := one.incomplete or one.missing)}
-        answered = answer(table, self.plan.paper, self.values, lacking, self.names, self.looks)
+        answered = answer(table, self.plan.paper, self.known, self.names)
         if not table.is_control and self.controls is not None:
             answered = under_controls(self.controls, answered, self.data_in(table))
         judged = tuple(
             self.cell(
                 one,
                 verdicts[one.cell.key],
-                tuple(map(departures.index, own)),
+                tuple(map(departures.index, each)),
                 None if one.config is None else commands[one.cell.row],
             )
-            for one, own in zip(cells, shown, strict=False)
+            for one, each in zip(cells, own, strict=False)
         )
         return TableResult(
             id=table.id,
@@ -309,7 +292,7 @@ class _Judging:
         totals = first_lines.totals(
             tables,
             len(wrong) if self.audit else None,
-            pooled(self.shown, self.values, self.names),
+            pooled(self.shown, self.known.values, self.names),
             sum(len(one.failed) for one in trials),
         )
         sentence = first_lines.sentence(paper.name, claims, has_headlines)

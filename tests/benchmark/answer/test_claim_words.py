@@ -226,9 +226,9 @@ def test_a_comparison_whose_trials_are_equal_is_not_shown() -> None:
 
 def test_what_is_missing_is_said() -> None:
     key = ("1", ("B",), ("c",))
-    found = answered("'A' > 'B'", PRINTED, arms(A=60), missing={key: "no stand-in"})
+    found = answered("'A' > 'B'", PRINTED, arms(A=60), lacking={key: "no stand-in"})
     assert (found.word, found.reason) == ("NOT RUN", "B @ c: no stand-in.")
-    found = answered("'A' > 'B'", PRINTED, arms(A=60, B=50), incomplete={key: "9 of 10 finished"})
+    found = answered("'A' > 'B'", PRINTED, arms(A=60, B=50), lacking={key: "9 of 10 finished"})
     assert (found.word, found.reason[:38]) == ("OPEN", "Fewer trials than planned: B @ c: 9 of")
 
 
