@@ -102,22 +102,23 @@ class Evidence:
     declared: Departure | None = None
     made: str = ""
 
-    def trial(self, config: RunConfig, seed: int) -> Finished | Missing:
-        return self.trials.get((config.key, seed)) or Missing()
-
     def all_of(self, config: RunConfig) -> dict[int, Finished | Missing]:
         """The trials of a run that the plan asks for, by seed."""
-        return {seed: self.trial(config, seed) for seed in self.plan.seeds(config)}
+        seeds = self.plan.seeds(config)
+        return {seed: self.trials.get((config.key, seed), Missing()) for seed in seeds}
 
-    def records(self, config: RunConfig) -> Sequence[TrialRecord]:
-        """The records of its finished trials that the plan asks for, by seed."""
-        found = self.all_of(config).values()
-        return [one.record for one in found if isinstance(one, Finished)]
+    def finished(self, *configs: RunConfig) -> list[Finished]:
+        """The finished trials of runs that the plan asks for, by seed."""
+        found = (one for run in configs for one in self.all_of(run).values())
+        return [one for one in found if isinstance(one, Finished)]
+
+    def records(self, *configs: RunConfig) -> list[TrialRecord]:
+        return [one.record for one in self.finished(*configs)]
 
     def arrays(self, config: RunConfig | None, seed: int) -> Arrays:
         """The arrays of a trial, none if it is not finished; `StoreError` for unreadable ones."""
-        found = Missing() if config is None else self.trial(config, seed)
-        return {} if isinstance(found, Missing) else found.arrays()
+        found = None if config is None else self.trials.get((config.key, seed))
+        return found.arrays() if isinstance(found, Finished) else {}
 
     def errors(self, config: RunConfig) -> tuple[str, ...]:
         return tuple(
@@ -125,12 +126,6 @@ class Evidence:
             for seed, one in self.all_of(config).items()
             if isinstance(one, Missing) and one.failed
         )
-
-    @property
-    def edited(self) -> set[str]:
-        """The files that were edited since trials that are shown were made."""
-        shown = (one for run in self.plan.runs for one in self.all_of(run).values())
-        return {file for one in shown if isinstance(one, Finished) for file in one.edited}
 
     @cached_property
     def cells(self) -> Mapping[CellKey, CellTrials]:
@@ -190,31 +185,29 @@ class Evidence:
         if config is None:
             return CellTrials(missing=planned.reason or "no run is bound to this cell")
         scale, name = 100.0 if cell.unit == "%" else 1.0, cell.metric or ""
-        values: list[float | None] = []
-        undefined, trials = 0, self.all_of(config)
-        for seed, trial in trials.items():
-            if isinstance(trial, Missing):
-                values.append(None)
-                continue
+        values: dict[int, float | None] = dict.fromkeys(self.plan.seeds(config))
+        records = self.records(config)
+        for record in records:
             try:
-                value = _read(trial.record, name, planned.read) * scale
+                value = _read(record, name, planned.read) * scale
             except KeyError as error:
                 return CellTrials(missing=str(error.args[0]), is_error=True)
             if (problem := outside(value, cell.metric, cell.unit)) is not None:
-                return CellTrials(missing=f"trial {seed}: {problem}", is_error=True)
-            values.append(value)
+                return CellTrials(missing=f"trial {record.seed}: {problem}", is_error=True)
+            values[record.seed] = value
+        found = CellTrials(tuple(values.values()), tuple(values))
+        if records and len(records) == len(values):
+            undefined = 0
             if name.startswith("auroc") and name.endswith("_by_client"):
-                undefined = max(undefined, int(trial.record.counts.get("undefined_auroc", 0)))
-        lacking, found = values.count(None), CellTrials(tuple(values), tuple(trials))
-        if values and not lacking:
+                undefined = int(max(one.counts.get("undefined_auroc", 0) for one in records))
             told = f"AUROC is undefined for up to {undefined} clients, which are left out"
             return replace(found, incomplete=told if undefined else None)
         failed, whys = self._failed(config), self._why_missing(config)
-        if lacking == len(values):
+        if not records:
             why = "; ".join(failed) or whys
             return replace(found, missing=why, is_error=bool(failed), failed=failed)
         why = f"failed: {'; '.join(failed)}" if failed else whys
-        finished = f"{len(values) - lacking} of {len(values)} trials finished; {why}"
+        finished = f"{len(records)} of {len(values)} trials finished; {why}"
         return replace(found, incomplete=finished, failed=failed)
 
     def _failed(self, config: RunConfig) -> tuple[str, ...]:

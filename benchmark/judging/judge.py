@@ -66,13 +66,13 @@ def judge_evidence(
     """The report of a plan on what is known of its cells; takes and raises what `judge` does."""
     plan = evidence.plan
     found = findings_for(plan.paper, plan.tables) if audit else ()
-    judging, taken = _Judging(plan, evidence, found), plan.paper.readings
+    judging = _Judging(plan, evidence, found)
     judged = judging.tables()
-    others = read_otherwise(plan) if evidence.given is None else {}
-    read = {
-        name: _Judging(other, Evidence(other, evidence.trials), ()).tables()
-        for name, other in others.items()
-    }
+    by_readings = {plan.paper.readings: judged}
+    for other in read_otherwise(plan) if evidence.given is None else ():
+        read = _Judging(other, Evidence(other, evidence.trials), ())
+        by_readings[other.paper.readings] = read.tables()
+    edited = {file for one in evidence.finished(*plan.runs) for file in one.edited}
     return Report(
         paper=plan.paper.id,
         title=plan.paper.title,
@@ -81,18 +81,16 @@ def judge_evidence(
         profile=plan.profile.name,
         on=plan.on,
         scaled=any(table.departures for table in judged),
-        tables=with_other_readings(judged, read),
+        tables=with_other_readings(by_readings),
         runs=run_summaries(plan, evidence),
         provenance=provenance(plan, evidence, command, wall_s),
-        readings=taken,
+        readings=plan.paper.readings,
         choices=choices(plan),
-        universes=universes(
-            {taken: judged} | {(*taken, name): tables for name, tables in read.items()}
-        ),
+        universes=universes(by_readings),
         address=plan.paper.address,
         venue=plan.paper.venue,
         series=plan.profile.series,
-        edited=tuple(sorted(evidence.edited)),
+        edited=tuple(sorted(edited)),
         protected=evidence.given is not None or plan.is_protected,
         first=judging.first_lines(judged),
         controls=judging.tables(of_controls=True),

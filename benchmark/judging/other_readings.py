@@ -1,10 +1,10 @@
 """What other readings of a paper make of cells and claims (`benchmark.spec.readings`)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ..config import FULL_PRECISION
-from ..planning.plan import Plan, PlannedCell
+from ..planning.plan import Plan
 from ..results import (
     CellResult,
     CellUnder,
@@ -14,7 +14,10 @@ from ..results import (
     TableResult,
     Universe,
 )
-from ..spec.readings import Reading, choices_of, free_readings
+from ..spec.readings import choices_of, free_readings
+
+ByReadings = Mapping[tuple[str, ...], Sequence[TableResult]]
+"""Judged tables by the readings that they are under."""
 
 _PRECISIONS = {
     "bf16": "convolutions, dense layers and what lies between them in bfloat16; weights, "
@@ -71,32 +74,25 @@ def _precisions(plan: Plan) -> tuple[ChoiceResult, ...]:
     return (choice,) if used else ()
 
 
-def read_otherwise(plan: Plan) -> dict[str, Plan]:
-    """By reading that reads the plan's own trials in another way: the plan under it as well."""
-    taken = plan.paper.readings
-    return {
-        reading.name: plan.under((*taken, reading.name))
-        for reading in free_readings(plan.paper)
-        if reading.alternative.only_evaluates and any(_rereads(reading, one) for one in plan.cells)
-    }
+def read_otherwise(plan: Plan) -> Iterator[Plan]:
+    """The plan under each reading, too, that reads its own trials in another way."""
+    trained = [one.cell for one in plan.cells if one.config is not None]
+    for reading in free_readings(plan.paper):
+        other = reading.alternative
+        if other.only_evaluates and any(
+            reading.concerns(cell.table, cell.experiment)
+            and (other.at is not None or cell.metric in other.metrics)
+            for cell in trained
+        ):
+            yield plan.under((*plan.paper.readings, reading.name))
 
 
-def _rereads(reading: Reading, planned: PlannedCell) -> bool:
-    cell, other = planned.cell, reading.alternative
-    return (
-        planned.config is not None
-        and reading.concerns(cell.table, cell.experiment)
-        and (other.at is not None or cell.metric in other.metrics)
-    )
-
-
-def with_other_readings(
-    tables: Sequence[TableResult], others: Mapping[str, Sequence[TableResult]]
-) -> tuple[TableResult, ...]:
-    """Tables whose cells say what they are under readings of which each gives all tables anew."""
+def with_other_readings(judged: ByReadings) -> tuple[TableResult, ...]:
+    """The first tables, with what their cells are under the last reading of each of the others."""
+    tables, *_ = judged.values()
     places = {
-        name: {(table.id, cell.row, cell.column): cell for table in judged for cell in table.cells}
-        for name, judged in others.items()
+        readings[-1]: {(one.id, cell.row, cell.column): cell for one in other for cell in one.cells}
+        for readings, other in [*judged.items()][1:]
     }
 
     def facts(cell: CellResult) -> tuple[object, ...]:
@@ -116,7 +112,7 @@ def with_other_readings(
     )
 
 
-def universes(judged: Mapping[tuple[str, ...], Sequence[TableResult]]) -> tuple[Universe, ...]:
+def universes(judged: ByReadings) -> tuple[Universe, ...]:
     """The claims by readings; none where only one set of readings was judged."""
     if len(judged) < 2:
         return ()

@@ -50,7 +50,7 @@ def run_summaries(plan: Plan, evidence: Evidence) -> tuple[RunSummary, ...]:
 
 def provenance(plan: Plan, evidence: Evidence, command: str, wall_s: float) -> Provenance:
     """Where all finished trials of a plan come from, taken together."""
-    records = [record for run in plan.runs for record in evidence.records(run)]
+    records = evidence.records(*plan.runs)
     found = [record.provenance for record in records]
     versions = [dict(one.get("versions", {})) for one in found]
     here = commit() or ""

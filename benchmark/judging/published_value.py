@@ -38,10 +38,7 @@ class PublishedValue:
     note: str = ""
 
 
-Sides = Mapping[CellKey, PublishedValue]
-
-
-def published_values_of(paper: Paper, table: Table) -> Sides:
+def published_values_of(paper: Paper, table: Table) -> Mapping[CellKey, PublishedValue]:
     """The published side of every number of a table that a spread, if printed, has runs for.
 
     Spreads are pooled only among cells of one table that show the same metric.
@@ -60,16 +57,16 @@ def published_values_of(paper: Paper, table: Table) -> Sides:
 
 
 def _own_sides(table: Table) -> dict[CellKey, PublishedValue]:
-    groups: dict[str | None, list[Cell]] = {}
-    for cell in table.cells:
-        has_runs = cell.printed.sd is None or table.sd.runs is not None
-        if cell.kind == "empirical" and cell.printed.value is not None and has_runs:
-            groups.setdefault(cell.metric, []).append(cell)
     sides: dict[CellKey, PublishedValue] = {}
-    for group in groups.values():
-        printed = [cell.printed for cell in group]
-        found = published_values(printed, ddof=table.sd.ddof, runs=table.sd.runs)
-        sides |= {cell.key: side for cell, side in zip(group, found, strict=True)}
+    for metric in dict.fromkeys(cell.metric for cell in table.cells):
+        printed = {
+            cell.key: cell.printed
+            for cell in table.cells
+            if cell.metric == metric and cell.kind == "empirical" and cell.printed.value is not None
+            if cell.printed.sd is None or table.sd.runs is not None
+        }
+        found = published_values([*printed.values()], ddof=table.sd.ddof, runs=table.sd.runs)
+        sides |= dict(zip(printed, found, strict=True))
     return sides
 
 
@@ -91,13 +88,13 @@ def published_values(
     sides = []
     for one in printed:
         assert one.value is not None
-        note, spread = "", None if one.sd is None else next(pooled)
-        if one.sd is not None and not one.sd:
-            half = half_unit(one.sd)
-            note = f"The printed spread of {one.sd} is taken as {half:f}, "
-            note += "the largest that rounds to it."
         low, high = map(float, one.bounds)
-        sides.append(PublishedValue(float(one.value), low, high, spread, note))
+        side = PublishedValue(float(one.value), low, high)
+        if one.sd is not None:
+            note = f"The printed spread of {one.sd} is taken as {half_unit(one.sd):f}, "
+            note += "the largest that rounds to it."
+            side = replace(side, spread=next(pooled), note="" if one.sd else note)
+        sides.append(side)
     return sides
 
 
@@ -142,18 +139,18 @@ def narrow_margins(papers: Iterable[Paper]) -> Iterator[Problem]:
     """A warning for every table with such cells; a margin is a choice, so it is no mistake."""
     for paper, table in ((one, table) for one in papers for table in one.tables):
         sides = published_values_of(paper, table)
-        cells = [
-            (cell, is_out_of_reach(margin.value, (side.high - side.low) / 2, side.spread))
+        cells = {
+            cell.label: is_out_of_reach(margin.value, (side.high - side.low) / 2, side.spread)
             for cell in table.cells
             if (side := sides.get(cell.key)) is not None and side.spread is not None
             if (margin := table.margin_of(cell)) is not None
-        ]
-        if narrow := [cell for cell, is_narrow in cells if is_narrow]:
+        }
+        if narrow := [label for label, is_narrow in cells.items() if is_narrow]:
             text = table.file.read_text(encoding="utf-8").splitlines()
             yield Problem(
                 table.file,
                 text.index("[margin]") + 1 if "[margin]" in text else None,
                 f"margin: too narrow for REPRODUCED in {len(narrow)} of {len(cells)} cells with a "
                 "printed spread, at most the rounding and 1.645 standard errors of the print"
-                f" (first '{narrow[0].label}')",
+                f" (first '{narrow[0]}')",
             )
