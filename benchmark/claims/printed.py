@@ -29,8 +29,6 @@ Box = Mapping[CellKey, tuple[Decimal, Decimal]]
 _LITTLE = Fraction(1, 10**60)
 _ENDLESS = Decimal(10**12)
 """Stands for the end of a metric that has none."""
-MOST_REPEATED = 12
-"""More cells than this named twice in one comparison are bounded by interval arithmetic alone."""
 MOST_WORK = 2**14
 """Corners times named cells: where more would be tried, fewer cells are set to their bounds."""
 
@@ -115,8 +113,7 @@ def range_over(node: Node, box: Box) -> Interval:
     """
     named = [leaf.key for leaf in leaves(node)]
     affordable = (MOST_WORK // max(1, len(named))).bit_length() - 1
-    repeated = [key for key, times in Counter(named).items() if times > 1]
-    repeated = repeated[: max(0, min(MOST_REPEATED, affordable))]
+    repeated = [key for key, times in Counter(named).items() if times > 1][: max(0, affordable)]
     known = {key: (Fraction(low), Fraction(high)) for key, (low, high) in box.items()}
     ranges = []
     for ends in itertools.product(*(known[key] for key in repeated)):

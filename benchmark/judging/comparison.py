@@ -32,9 +32,10 @@ NOTHING_SHARED = "both sides need tables of one paper and profile; they share no
 _FEWEST = 3
 _EXACT = 1e-9
 _RANKS = {
-    "HOLDS": 3, "PASS": 3, "SEEN": 3, "SAME DIRECTION": 2, "OPPOSITE": 0, "FAIL": 0, "NOT SEEN": 0,
+    "HOLDS": 3, "PASS": 3, "SEEN": 3, "REPRODUCED": 3, "SAME DIRECTION": 2,
+    "OPPOSITE": 0, "FAIL": 0, "NOT SEEN": 0, "DISCREPANT": 0,
 }  # fmt: skip
-"""Of claims and tables; a lower rank is worse. All other words are between."""
+"""Of cells, claims and tables; a lower rank is worse. All other words are between."""
 _WORDS = ("verdict", "claim", "table")
 
 
@@ -241,10 +242,9 @@ def _moved(
 ) -> Iterator[Movement]:
     a, b = (ABSENT if side is None else side.verdict for side in (old, new))
     before, after = ({} if side is None else side.by_seed for side in (old, new))
-    is_lost = b == ABSENT or (bool(before) and not after)
+    is_lost = bool(before) and not after
     if is_lost or a != b:
-        is_worse = a != ABSENT and (a == "REPRODUCED" or b == "DISCREPANT")
-        yield Movement("verdict", place, a, b, regression=is_lost or is_worse)
+        yield Movement("verdict", place, a, b, regression=is_lost or _is_worse(a, b))
     if not before or not after:
         return
     if lost := len(before.keys() - after.keys()):
@@ -323,9 +323,13 @@ def _reworded(
     for place in dict.fromkeys((*before, *after)):
         a, b = before.get(place, ABSENT), after.get(place, ABSENT)
         if a != b:
-            # That there is no answer any more is worse than any.
-            is_worse = b == ABSENT or (a != ABSENT and _RANKS.get(b, 1) < _RANKS.get(a, 1))
-            yield Movement(what, place, a, b, regression=is_worse)
+            yield Movement(what, place, a, b, regression=_is_worse(a, b))
+
+
+def _is_worse(before: str, after: str) -> bool:
+    """Whether a word is worse than another; that there is none any more is worse than any."""
+    ranks = _RANKS.get(before, 1), _RANKS.get(after, 1)
+    return after == ABSENT or (before != ABSENT and ranks[1] < ranks[0])
 
 
 def mean_tolerance(old: Sequence[float], trials: int, compared: int) -> float:

@@ -24,11 +24,8 @@ class Headroom:
     @property
     def said(self) -> str:
         """`3.1 [2.0, 4.2] points of headroom on digits`."""
-        places, noun = (1, "points of ") if self.unit == "%" else (3, "")
-        ends = [end for end in (self.gain.low, self.gain.high) if end is not None]
-        span = f" [{', '.join(f'{end:.{places}f}' for end in ends)}]" if ends else ""
-        size = f"{self.gain.mean:.{places}f}{span}".replace("-", "−")
-        return f"{size} {noun}headroom on {title(self.data)}"
+        form, noun = (".1f", "points of ") if self.unit == "%" else (".3f", "")
+        return f"{self.gain.shown(form)} {noun}headroom on {title(self.data)}"
 
 
 def measured(
