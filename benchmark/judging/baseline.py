@@ -38,10 +38,6 @@ class RecordedCell:
     def by_seed(self) -> dict[int, float]:
         return {seed: value for seed, value in enumerate(self.trials) if value is not None}
 
-    @property
-    def found(self) -> list[float]:
-        return [value for value in self.trials if value is not None]
-
 
 @dataclass(frozen=True, config=_STRICT)
 class Recorded:

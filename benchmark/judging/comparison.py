@@ -140,7 +140,8 @@ def check(baseline: Recorded, report: Report, *, exact: bool = False) -> Baselin
     if not baseline.trained.keys() & now.cells.keys():
         raise FedreproError("the baseline has no trained cell of this report; record it again")
     for place, cell in _cells(report):
-        for value in baseline.cells[place].found if place in baseline.cells else ():
+        old = baseline.cells.get(place)
+        for value in () if old is None else old.by_seed.values():
             if (problem := outside(value, cell.metric, cell.unit)) is not None:
                 raise FedreproError(f"the baseline is damaged: {place}: {problem}")
     moved = compare(baseline, now, report)
@@ -201,7 +202,7 @@ def blind_cells(baseline: Recorded, report: Report) -> tuple[str, ...]:
         if place not in trained or (known := metric(cell.metric)) is None:
             continue
         known_cells += 1
-        old, (low, high) = trained[place].found, known.bounds(cell.unit)
+        old, (low, high) = [*trained[place].by_seed.values()], known.bounds(cell.unit)
         mean, allowed = float(np.mean(old)), mean_tolerance(old, len(old), compared)
         worst = mean + allowed >= high if known.lower_is_better else mean - allowed <= low
         if worst and allowed > 0:
@@ -232,7 +233,7 @@ def _is_part(cell: RecordedCell, side: Recorded) -> bool:
     """Whether a cell shows single trials of a run; another cell has all, which is compared."""
     own = cell.by_seed.items()
     return 0 < len(own) < 3 and any(
-        one.run == cell.run and len(one.found) > 2 and own <= one.by_seed.items()
+        one.run == cell.run and len(one.by_seed) > 2 and own <= one.by_seed.items()
         for one in side.cells.values()
     )
 

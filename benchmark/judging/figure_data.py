@@ -37,7 +37,7 @@ def panels(
         return tuple(_scatter(figure, cells))
     if figure.plot == "pictures":
         return tuple(_pictures(figure, drawings, evidence))
-    draw = _maps if figure.plot in _MAPS else _matrix
+    draw = _matrix if figure.plot in _MATRICES else _maps
     return tuple(panel for one in drawings for panel in draw(figure, one, evidence))
 
 
@@ -129,7 +129,7 @@ def _pictures(
 
 
 def _matrix(figure: Figure, drawing: PlannedCell, evidence: Evidence) -> Iterator[Series]:
-    name, kind, axes = _PLOTS[figure.plot]
+    name, kind, axes = _MATRICES[figure.plot]
     arrays = evidence.arrays(drawing.config, figure.trial)
     if name in arrays:
         title, groups = _title(drawing, drawing.cell.parts), arrays.get("group", np.zeros(0, int))
@@ -156,10 +156,7 @@ def _title(drawing: PlannedCell, label: Sequence[str]) -> str:
     return f"{printed} ({ran})" if printed else ran
 
 
-_MAPS = ("embedding", "client-embeddings")
-"""Plots of what the protocol `embedding` stores."""
-
-_PLOTS: Mapping[str, tuple[str, SeriesKind, tuple[str, str]]] = {
+_MATRICES: Mapping[str, tuple[str, SeriesKind, tuple[str, str]]] = {
     "choices": ("choice", "choices", ("round", "client")),
     "class-counts": ("class_counts", "counts", ("client", "class")),
 }
