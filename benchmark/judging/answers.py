@@ -114,9 +114,11 @@ def answer(table: Table, paper: Paper, known: Known, names: Names) -> Answered:
             continue
         # Of a metric without a direction there are no leads.
         if not found and (facts := facts_of(name)) is not None:
-            declared = replace(whole, level=shown.level), shown.n if known.looks else None
+            most = shown.n if known.looks else None
+            same_level = replace(whole, level=shown.level)
             every = (
-                lead(*declared, own, paper.is_baseline, facts.lower_is_better) for own in paper.own
+                lead(same_level, own, paper.is_baseline, facts.lower_is_better, most)
+                for own in paper.own
             )
             leads = tuple(filter(None, every))
         found.append(one)
@@ -179,10 +181,10 @@ def printed_variance(table: Table, paper: Paper, metric: str | None) -> float | 
 
 def lead(
     pattern: Pattern,
-    most: int | None,
     own: str,
     is_baseline: Callable[[str], bool],
     lower_is_better: bool = False,
+    most: int | None = None,
 ) -> Lead | None:
     """The lead over all columns that have the own method and a baseline; None without any.
 

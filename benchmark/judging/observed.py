@@ -47,8 +47,8 @@ def source_of(cell: Cell, values: Values) -> Hashable:
     return tuple((seed, round(value, 6)) for seed, value in sorted(values[cell.key].items()))
 
 
-def pattern_of(columns: Mapping[str, Column], values: Values, names: Names) -> Pattern | None:
-    """Columns of one metric as arrays, those once that read the same runs; None of no column."""
+def joined(columns: Mapping[str, Column], values: Values) -> list[dict[str, Column]]:
+    """The columns, by label, that are one: those of the same runs, or of some of the first's."""
     groups: list[tuple[set[Hashable], dict[str, Column]]] = []
     for label, column in columns.items():
         sources = {source_of(one, values) for one in column.values()}
@@ -57,25 +57,38 @@ def pattern_of(columns: Mapping[str, Column], values: Values, names: Names) -> P
             groups.append((sources, {label: column}))
         else:
             group[label] = column
+    return [group for _, group in groups]
+
+
+def _mean_prints(group: Iterable[Column], values: Values) -> dict[Hashable, float]:
+    """By what is read, the mean over joined columns of what is printed for it."""
+    prints: dict[Hashable, list[float]] = {}
+    for column in group:
+        own = {source_of(one, values): float(one.printed.value or 0) for one in column.values()}
+        for source, value in own.items():
+            prints.setdefault(source, []).append(value)
+    return {source: float(np.mean(found)) for source, found in prints.items()}
+
+
+def pattern_of(columns: Mapping[str, Column], values: Values, names: Names) -> Pattern | None:
+    """Columns of one metric as arrays, joined ones once; None without any."""
+    groups = joined(columns, values)
     if not groups:
         return None
-    firsts = [next(iter(group.values())) for _, group in groups]
+    firsts = [next(iter(group.values())) for group in groups]
     rows = tuple(dict.fromkeys(row for column in firsts for row in column))
     every = [one for column in firsts for one in column.values()]
     seeds = sorted({seed for one in every for seed in values[one.key]})
     shape = len(rows), len(firsts)
     printed, half = np.full(shape, np.nan), np.zeros(shape)
     trials, methods = np.full((*shape, len(seeds)), np.nan), dict[str, str | None]()
-    for c, (column, (_, group)) in enumerate(zip(firsts, groups, strict=True)):
-        prints: dict[Hashable, list[float]] = {}
-        for other in group.values() if len(group) > 1 else ():
-            own = {source_of(one, values): float(one.printed.value or 0) for one in other.values()}
-            for source, value in own.items():
-                prints.setdefault(source, []).append(value)
+    for c, (column, group) in enumerate(zip(firsts, groups, strict=True)):
+        means = _mean_prints(group.values(), values) if len(group) > 1 else {}
         for row, one in column.items():
-            at, stated = (rows.index(row), c), float(one.printed.value or 0)
-            printed[at] = np.mean(prints.get(source_of(one, values), stated))
-            half[at] = float(max(abs(end - (one.printed.value or 0)) for end in one.bounds))
+            at, value = (rows.index(row), c), one.printed.value
+            assert value is not None
+            printed[at] = means.get(source_of(one, values), float(value))
+            half[at] = float(max(abs(end - value) for end in one.bounds))
             trials[at] = [values[one.key].get(seed, np.nan) for seed in seeds]
             method = one.experiment.get("method")
             methods.setdefault(row, names.get(method, method))
@@ -84,10 +97,10 @@ def pattern_of(columns: Mapping[str, Column], values: Values, names: Names) -> P
         half,
         trials,
         rows,
-        columns=tuple(next(iter(group)) for _, group in groups),
+        columns=tuple(next(iter(group)) for group in groups),
         methods=tuple(methods[row] for row in rows),
         tie=tie(every[0].unit, float(np.nanmax(np.abs(trials)))),
-        joined=tuple(tuple(group) for _, group in groups if len(group) > 1),
+        joined=tuple(tuple(group) for group in groups if len(group) > 1),
     )
 
 

@@ -71,7 +71,7 @@ def test_tables_and_leads_agree(paper):
         facts = facts_of(metric)
         for own in paper.own:
             is_lower = facts is not None and facts.lower_is_better
-            ahead = lead(whole, None, own, paper.is_baseline, is_lower)
+            ahead = lead(whole, own, paper.is_baseline, is_lower)
             other = expected["leads"].get(f"{name} {own}")
             assert (ahead is None) == (other is None)
             if ahead is not None:
