@@ -17,7 +17,7 @@ from ..spec.printed import half_unit
 from ..stats.intervals import Interval, t_interval
 from .contrasts import Contrasts
 from .grammar import Arithmetic, Number
-from .nodes import Elementary, Node, is_trained, show
+from .nodes import Elementary, Node, Values, is_trained, show
 from .printed import SupportWord, support
 
 ClaimWord = Literal[
@@ -132,7 +132,7 @@ class Known:
         looks: at how many trials claims are looked at, rising; none means once, at all.
     """
 
-    values: Mapping[CellKey, Mapping[int, float]]
+    values: Values
     lacking: Mapping[CellKey, str] = field(default_factory=dict)
     margin: Callable[[Elementary], float | None] = lambda one: None
     looks: tuple[int, ...] = ()

@@ -6,16 +6,16 @@ trial. Equal trials are no evidence: they leave no interval.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from ..spec.model import Cell, CellKey
+from ..spec.model import Cell
 from ..stats.intervals import Floats, Interval, is_flat, reached, t_interval, tie
 from .grammar import Aggregate, Arithmetic, Number
-from .nodes import Elementary, Node, is_trained
+from .nodes import Elementary, Node, Values, is_trained
 
 _SIGNS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}
 
@@ -30,7 +30,7 @@ class Contrasts:
     """
 
     comparisons: Sequence[Elementary]
-    values: Mapping[CellKey, Mapping[int, float]]
+    values: Values
     looks: tuple[int, ...] = ()
 
     @cached_property

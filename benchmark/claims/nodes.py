@@ -1,13 +1,15 @@
 """Elementary comparisons: what a claim is once its patterns are bound to cells."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
 from ..errors import SpecError
-from ..spec.model import Cell
+from ..spec.model import Cell, CellKey
 from .grammar import Aggregate, Arithmetic, Number, Relation
 
+Values = Mapping[CellKey, Mapping[int, float]]
+"""What was measured, by cell and seed, in the unit of the cell; no cell has nothing."""
 Node = Number | Cell | Aggregate[tuple[Cell, ...]] | Arithmetic["Node"]
 
 

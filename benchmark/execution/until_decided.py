@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from ..claims.bind_cells import bind
 from ..claims.nodes import is_trained
 from ..config import RunConfig, Trial, with_starts
 from ..judging.evidence import load_trials
@@ -82,9 +81,8 @@ def runs_of_claims(plan: Plan) -> Mapping[ClaimName, tuple[RunConfig, ...]]:
     planned = {one.cell.key: one for one in plan.cells}
     scaled = {key for key, one in planned.items() if one.departures}
     found = {}
-    for table in plan.paper.tables:
-        for claim in table.claims if table.id in plan.tables else ():
-            bound = bind(claim, table, plan.paper)
+    for table, claims in plan.bound.items():
+        for claim, bound in claims:
             cells = [planned.get(leaf.key) for one in bound for leaf in one.leaves]
             read = [*cells, *(rooms if claim.control is not None else ())]
             runs = dict.fromkeys(one.config for one in read if one is not None and one.config)
@@ -92,7 +90,7 @@ def runs_of_claims(plan: Plan) -> Mapping[ClaimName, tuple[RunConfig, ...]]:
             sizes = (leaf for one in bound if one.relation == "=" for leaf in one.leaves)
             is_scaled = any(leaf.key in scaled and is_trained(leaf) for leaf in sizes)
             if runs and able and not is_scaled:
-                found[table.id, claim.id] = tuple(runs)
+                found[table, claim.id] = tuple(runs)
     return found
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from ..claims.nodes import Values
 from ..errors import FedreproError
 from ..metrics import looks_like_fraction, outside
 from ..planning.plan import Plan, PlannedCell, make_plan
@@ -17,8 +18,6 @@ from ..spec.settings import get
 from .rows import Row, refused, shown
 
 PROFILE = "external"
-Values = Mapping[CellKey, Mapping[int, float]]
-"""By cell and seed, in the cell's unit."""
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,13 @@ from typing import Literal
 import numpy as np
 
 from ..claims.answer import Known
+from ..claims.nodes import Values
 from ..metrics import metric as facts_of
 from ..spec.model import Cell, Paper, Table
 from ..stats import pattern as patterns
 from ..stats.intervals import LEVEL, Floats, Interval, detectable, t_interval
 from ..stats.pattern import Pattern, retention
-from .observed import Names, Values, columns_of, is_compared, pattern_of, source_of
+from .observed import Names, columns_of, is_compared, pattern_of, source_of
 
 TableWord = Literal["PASS", "FAIL", "OPEN", "NOT COMPARED", "NOT RUN"]
 FEWEST_ROWS = 4

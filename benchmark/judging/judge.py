@@ -8,8 +8,7 @@ from ..analytic import recomputed
 from ..audit.findings import Finding, findings_for
 from ..claims.answer import ClaimResult, Known
 from ..claims.answer import judged as judge_claim
-from ..claims.bind_cells import bind
-from ..claims.nodes import Elementary, is_trained
+from ..claims.nodes import Elementary, Values, is_trained
 from ..config import RunConfig
 from ..metrics import within_bounds
 from ..planning.headroom import Headroom, data_of, measured
@@ -105,18 +104,6 @@ class _Judging:
     audit: tuple[Finding, ...]
 
     @cached_property
-    def shown(self) -> tuple[Table, ...]:
-        return tuple(one for one in self.plan.paper.tables if one.id in self.plan.tables)
-
-    @cached_property
-    def bound(self) -> Mapping[str, Sequence[tuple[Claim, Sequence[Elementary]]]]:
-        """By table that is shown, its claims with the comparisons that they make."""
-        paper = self.plan.paper
-        return {
-            one.id: [(claim, bind(claim, one, paper)) for claim in one.claims] for one in self.shown
-        }
-
-    @cached_property
     def known(self) -> Known:
         cells = self.evidence.cells.items()
         return Known(
@@ -127,9 +114,9 @@ class _Judging:
         )
 
     @cached_property
-    def recomputed(self) -> Mapping[CellKey, Mapping[int, float]]:
+    def recomputed(self) -> Values:
         """Of counted cells that claims name, what their formula gives."""
-        bound = (one for claims in self.bound.values() for _, made in claims for one in made)
+        bound = (one for claims in self.plan.bound.values() for _, made in claims for one in made)
         named = {leaf.key for one in bound for leaf in one.leaves}
         cells = (one.cell for one in self.plan.cells if one.cell.key in named)
         return {cell.key: {0: x} for cell in cells if (x := recomputed(cell)) is not None}
@@ -166,9 +153,9 @@ class _Judging:
     def controls(self) -> Controls | None:
         """The judged controls, which allow what is said; None where the profile has none."""
         found: dict[str, list[ClaimResult]] = {}
-        tables = [one for one in self.shown if one.is_control]
+        tables = [one for one in self.plan.shown_tables if one.is_control]
         for table in tables:
-            for claim, comparisons in self.bound[table.id]:
+            for claim, comparisons in self.plan.bound[table.id]:
                 judged = self.claim(claim, comparisons, table)
                 for name in self.read_by(comparisons):
                     found.setdefault(name, []).append(judged)
@@ -214,7 +201,7 @@ class _Judging:
         return float(min(own)) if own else None
 
     def tables(self, of_controls: bool = False) -> tuple[TableResult, ...]:
-        shown = (one for one in self.shown if one.is_control is of_controls)
+        shown = (one for one in self.plan.shown_tables if one.is_control is of_controls)
         return tuple(map(self.table, shown))
 
     def table(self, table: Table) -> TableResult:
@@ -246,7 +233,7 @@ class _Judging:
             margin=None if table.margin is None else table.margin.value,
             margin_reason=None if table.margin is None else table.margin.reason,
             cells=judged,
-            claims=tuple(self.claim(*claim, table) for claim in self.bound[table.id]),
+            claims=tuple(self.claim(*claim, table) for claim in self.plan.bound[table.id]),
             departures=departures,
             unstated=tuple(
                 Departure(one.setting, "not stated", one.taken, one.why)
@@ -290,7 +277,7 @@ class _Judging:
         totals = first_lines.totals(
             tables,
             len(wrong) if self.audit else None,
-            pooled(self.shown, self.known.values, self.names),
+            pooled(self.plan.shown_tables, self.known.values, self.names),
             sum(len(one.failed) for one in trials),
         )
         sentence = first_lines.sentence(paper.name, claims, has_headlines)
@@ -306,7 +293,7 @@ class _Judging:
         if self.controls is None:
             return []
         judged = [claim for one in self.tables(of_controls=True) for claim in one.claims]
-        data = self.data_in(*(one for one in self.shown if not one.is_control))
+        data = self.data_in(*(one for one in self.plan.shown_tables if not one.is_control))
         misses = None if self.plan.on else self.plan.profile.misses
         rooms = self.headroom.values()
         return [

@@ -11,14 +11,13 @@ from collections.abc import Hashable, Iterable, Mapping
 
 import numpy as np
 
-from ..spec.model import Cell, CellKey, Table
+from ..claims.nodes import Values
+from ..spec.model import Cell, Table
 from ..stats.intervals import tie
 from ..stats.pattern import Pattern
 
 Column = Mapping[str, Cell]
 """The cells of a column by the label of their row."""
-Values = Mapping[CellKey, Mapping[int, float]]
-"""Trials by cell and seed, in the unit of the cell; no cell has none."""
 Names = Mapping[str | None, str]
 """How methods are called in print."""
 

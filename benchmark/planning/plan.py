@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from ..claims.bind_cells import bind, instances
+from ..claims.nodes import Elementary
 from ..config import RunConfig, Trial, chain
 from ..errors import SpecError
 from ..spec import names, settings
-from ..spec.model import Cell, CellKey, Paper, Profile, Table, TableProfile, matches
+from ..spec.model import Cell, CellKey, Claim, Paper, Profile, Table, TableProfile, matches
 from ..spec.problems import suggestion
 from ..spec.readings import under
 from .resolve import Resolved, Resolver
@@ -94,6 +95,18 @@ class Plan:
         return frozenset(one.cell.table for one in (*self.cells, *self.drawings))
 
     @cached_property
+    def shown_tables(self) -> tuple[Table, ...]:
+        return tuple(one for one in self.paper.tables if one.id in self.tables)
+
+    @cached_property
+    def bound(self) -> Mapping[str, Sequence[tuple[Claim, tuple[Elementary, ...]]]]:
+        """By table that is shown, its claims with the comparisons that they make."""
+        return {
+            table.id: [(claim, bind(claim, table, self.paper)) for claim in table.claims]
+            for table in self.shown_tables
+        }
+
+    @cached_property
     def _drawn_trials(self) -> Mapping[RunConfig, Set[int]]:
         """By run of a map, which figures alone read: the trials that they draw."""
         trials: dict[RunConfig, set[int]] = {}
@@ -146,11 +159,10 @@ class Plan:
 
     def under(self, readings: Sequence[str]) -> "Plan":
         """The same selection with the paper under other readings."""
-        shown = [table.id for table in self.paper.tables if table.id in self.tables]
         other = make_plan(
             under(self.paper, readings),
             self.profile.name,
-            tables=shown,
+            tables=[table.id for table in self.shown_tables],
             rows=self.rows,
             on=self.on,
             trials=self.trials if self.has_other_trials else None,
