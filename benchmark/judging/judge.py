@@ -66,11 +66,10 @@ def judge_evidence(
     plan = evidence.plan
     found = findings_for(plan.paper, plan.tables) if audit else ()
     judging = _Judging(plan, evidence, found)
-    judged = judging.tables()
-    by_readings = {plan.paper.readings: judged}
+    by_readings = {plan.paper.readings: judging.tables}
     for other in read_otherwise(plan) if evidence.given is None else ():
         read = _Judging(other, Evidence(other, evidence.trials), ())
-        by_readings[other.paper.readings] = read.tables()
+        by_readings[other.paper.readings] = read.tables
     edited = {file for one in evidence.finished(*plan.runs) for file in one.edited}
     return Report(
         paper=plan.paper.id,
@@ -79,7 +78,7 @@ def judge_evidence(
         year=plan.paper.year,
         profile=plan.profile.name,
         on=plan.on,
-        scaled=any(table.departures for table in judged),
+        scaled=any(table.departures for table in judging.tables),
         tables=with_other_readings(by_readings),
         runs=run_summaries(plan, evidence),
         provenance=provenance(plan, evidence, command, wall_s),
@@ -91,8 +90,8 @@ def judge_evidence(
         series=plan.profile.series,
         edited=tuple(sorted(edited)),
         protected=evidence.given is not None or plan.is_protected,
-        first=judging.first_lines(judged),
-        controls=judging.tables(of_controls=True),
+        first=judging.first_lines,
+        controls=judging.control_tables,
         on_other_data=judging.on_other_data,
     )
 
@@ -153,13 +152,12 @@ class _Judging:
     def controls(self) -> Controls | None:
         """The judged controls, which allow what is said; None where the profile has none."""
         found: dict[str, list[ClaimResult]] = {}
-        tables = [one for one in self.plan.shown_tables if one.is_control]
-        for table in tables:
-            for claim, comparisons in self.plan.bound[table.id]:
-                judged = self.claim(claim, comparisons, table)
+        for table in self.control_tables:
+            bound = self.plan.bound[table.id]
+            for (_, comparisons), judged in zip(bound, table.claims, strict=True):
                 for name in self.read_by(comparisons):
                     found.setdefault(name, []).append(judged)
-        return found if tables else None
+        return found if self.control_tables else None
 
     def claim(self, claim: Claim, comparisons: Sequence[Elementary], table: Table) -> ClaimResult:
         """What is said of a claim, by the comparisons that the profile does not leave out."""
@@ -200,9 +198,13 @@ class _Judging:
             own = [table.margin.value]
         return float(min(own)) if own else None
 
-    def tables(self, of_controls: bool = False) -> tuple[TableResult, ...]:
-        shown = (one for one in self.plan.shown_tables if one.is_control is of_controls)
-        return tuple(map(self.table, shown))
+    @cached_property
+    def tables(self) -> tuple[TableResult, ...]:
+        return tuple(self.table(one) for one in self.plan.shown_tables if not one.is_control)
+
+    @cached_property
+    def control_tables(self) -> tuple[TableResult, ...]:
+        return tuple(self.table(one) for one in self.plan.shown_tables if one.is_control)
 
     def table(self, table: Table) -> TableResult:
         cells = [one for one in self.plan.cells if one.cell.table == table.id]
@@ -269,8 +271,9 @@ class _Judging:
     def on_other_data(self) -> tuple[OnOtherData, ...]:
         return on_other_data.recorded(self.plan)
 
-    def first_lines(self, tables: Sequence[TableResult]) -> FirstLines:
-        paper, trials = self.plan.paper, self.evidence.cells.values()
+    @property
+    def first_lines(self) -> FirstLines:
+        paper, tables, trials = self.plan.paper, self.tables, self.evidence.cells.values()
         claims = [claim for table in tables for claim in table.claims]
         has_headlines = any(one.headline for table in paper.tables for one in table.claims)
         wrong = {one.id for one in self.audit if one.status == "inconsistent"}
@@ -286,19 +289,19 @@ class _Judging:
             run_on=first_lines.run_on(self.plan.profile.name, tables),
             evidence=tuple(first_lines.evidence(tables)),
             totals=tuple(totals),
-            controls="; ".join(self.said_of_controls(tables)),
+            controls="; ".join(self.said_of_controls()),
         )
 
-    def said_of_controls(self, tables: Sequence[TableResult]) -> list[str]:
+    def said_of_controls(self) -> list[str]:
         if self.controls is None:
             return []
-        judged = [claim for one in self.tables(of_controls=True) for claim in one.claims]
+        judged = [claim for one in self.control_tables for claim in one.claims]
         data = self.data_in(*(one for one in self.plan.shown_tables if not one.is_control))
         misses = None if self.plan.on else self.plan.profile.misses
         rooms = self.headroom.values()
         return [
             *parts(judged, self.controls, data, rooms),
-            *first_lines.would_show(tables),
+            *first_lines.would_show(self.tables),
             *filter(None, [misses]),
         ]
 
