@@ -185,7 +185,8 @@ class _Judging:
             return self.known
         values = {key: trials for key, trials in self.known.values.items() if key not in counted}
         values |= {key: self.recomputed[key] for key in counted if key in self.recomputed}
-        lacking = {**dict.fromkeys(counted, "no trial"), **self.known.lacking}
+        planned = counted & self.evidence.cells.keys()
+        lacking = {**dict.fromkeys(planned, "no trial"), **self.known.lacking}
         return replace(self.known, values=values, lacking=lacking)
 
     def margin(self, one: Elementary) -> float | None:
