@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -69,6 +70,7 @@ def bind_rows(rows: Iterable[Row], plan: Plan, protocol: ProtocolScale) -> Given
         again = before is not None and (before.row, before.column) == (row.row, row.column)
         if before is not None and (again or before.value != row.value):
             other = f" for {before.row} @ {before.column}, which shows the same trials"
+            other += ": the spec gives both the same settings"
             said = f"seed {row.seed} of table {row.table}, {cell.label} is given twice; first at "
             raise refused(row.place, f"{said}{before.place}{'' if again else other}")
         trials[row.seed] = row
@@ -163,16 +165,28 @@ def _value(row: Row, cell: Cell) -> float:
     return row.value * (100.0 if row.unit == "fraction" and cell.unit == "%" else 1.0)
 
 
+def _asked(paper: Paper, tables: Sequence[str] | None) -> Sequence[PlannedCell]:
+    judged = [one.id for one in paper.tables if not one.is_control]
+    return external_plan(paper, judged if tables is None else tables).cells
+
+
+def without_line(paper: Paper, tables: Sequence[str] | None = None) -> Counter[str]:
+    """By reason, how many cells have no line in the `template` of the same tables."""
+    cells = _asked(paper, tables)
+    first, shared = _first(cells), "another cell shows the same trials, by the settings in the spec"
+    others = (one.cell for one in cells if first.get(one.cell.key) != one.cell.key)
+    return Counter(why_not(cell) or shared for cell in others)
+
+
 def template(paper: Paper, tables: Sequence[str] | None = None, trials: int | None = None) -> str:
     """CSV with a line for each cell that takes results and each trial, without the values.
 
     trials: None for as many as the paper's own protocol has. Of cells that share results the one
     stands there that is no single trial. Raises `SpecError` for a table that does not exist.
     """
-    judged = [one.id for one in paper.tables if not one.is_control]
-    plan = external_plan(paper, judged if tables is None else tables)
-    first, shown = _first(plan.cells), dict[CellKey, Cell]()
-    for cell in (one.cell for one in plan.cells if one.cell.key in first):
+    cells = _asked(paper, tables)
+    first, shown = _first(cells), dict[CellKey, Cell]()
+    for cell in (one.cell for one in cells if one.cell.key in first):
         group = first[cell.key]
         if group not in shown or (shown[group].trial is not None and cell.trial is None):
             shown[group] = cell

@@ -177,7 +177,7 @@ def totals(
             said += f", {pooled.without_it.shown('.2f')} without {bare_label(pooled.rests_on)}"
         yield f"all tables together: {said}"
     elif any(one.answers for one in tables):
-        yield "all tables together: fewer than two trials are common to all"
+        yield "all tables together: not compared, which needs runs with two trials in common"
     claims = [claim for table in tables for claim in table.claims]
     yield f"of {len(claims)} claim{'s' * (len(claims) != 1)} {_counts(claims)}"
     if resting := [one for one in claims if one.rests_on is not None]:

@@ -63,6 +63,18 @@ class Row:
     values: tuple[Read, ...]
     line: int
 
+    @property
+    def is_words(self) -> bool:
+        """Whether a value is no number and no dash."""
+        return any(value.kind in ("words", "odd") for value in self.values)
+
+    @property
+    def method(self) -> str | None:
+        """The method that the label names, its last parts first."""
+        known = {_plain(name): name for name in registry.names("federated")}
+        named = (known.get(_plain(part)) for part in reversed(self.label))
+        return next(filter(None, named), None)
+
 
 @dataclass(frozen=True)
 class Parsed:
@@ -90,6 +102,16 @@ class Parsed:
                     yield f"line {row.line}: {place}: '{value.text}' {taken[value.kind]}"
         read, words, odd = map(self.count, ("number", "words", "odd"))
         yield f"{read + self.count('dash')} cells read, {words} as words, {odd} not understood"
+
+    def lacks(self) -> Iterator[str]:
+        """What keeps cells of the draft from a run and from results, and what to write."""
+        if len(self.columns) > 1:
+            yield "columns are one experiment until each has its own setting, such as clients.data"
+        skipped = [row for row in self.rows if row.method is None and not row.is_words]
+        if skipped:
+            names = ", ".join("|".join(row.label) for row in skipped)
+            how = "`fedrepro methods` lists them; to judge results, any name will do"
+            yield f"no method is named by {names}: write one in place of skip ({how})"
 
 
 def parse(text: str) -> Parsed:
@@ -320,14 +342,12 @@ def draft(parsed: Parsed, *, table: str, title: str, metric: str = "accuracy") -
 
 def _row(row: Row) -> str:
     lines = ["[[rows]]", f"label = {_label(row.label)}"]
-    known = {_plain(name): name for name in registry.names("federated")}
-    method = next((known[_plain(part)] for part in row.label[::-1] if _plain(part) in known), None)
-    if any(value.kind in ("words", "odd") for value in row.values):
+    if row.is_words:
         lines.append('kind = "descriptive"')
-    elif method is None:
-        lines.append('skip = "draft: not bound to a method yet"')
+    elif row.method is None:
+        lines.append('skip = "draft: no method yet; write one in place of skip"')
     else:
-        lines.append(f"method = {_text(method)}")
+        lines.append(f"method = {_text(row.method)}")
     is_number = re.compile(r"-?\d+(\.\d+)?").fullmatch
     texts = (value.text if is_number(value.text) else _text(value.text) for value in row.values)
     return "\n".join([*lines, f"published = [{', '.join(texts)}]"])

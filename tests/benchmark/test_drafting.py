@@ -162,6 +162,8 @@ def test_the_command_says_what_it_read_and_passes_no_draft_that_lost_something(
     assert main([*arguments, "B.7"]) == 0
     told = capsys.readouterr().out
     assert "5 cells read, 1 as words, 0 not understood\nit passes `fedrepro check`" in told
+    assert "columns are one experiment" in told
+    assert "no method is named" not in told, "a row with words is no experiment"
     paper = tomllib.loads((specs / "fresh" / "paper.toml").read_text("utf-8"))
     assert "paper" not in paper["profiles"], "a draft is held against no print"
     assert main([*arguments, "B.7"]) == 2

@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.external.binding import bind_rows, external_plan, template, why_not
+from fedrepro.benchmark.external.binding import (
+    bind_rows,
+    external_plan,
+    template,
+    why_not,
+    without_line,
+)
 from fedrepro.benchmark.external.rows import Row, read_rows
 from fedrepro.benchmark.judging.evidence import load_trials
 from fedrepro.benchmark.judging.external import judge_external
@@ -161,6 +167,7 @@ def test_a_template_asks_for_every_result_of_a_paper_once(id: str, tmp_path: Pat
     found = bind_rows(rows, plan, "full")
     wanted = sum(why_not(one.cell) is None for one in plan.cells)
     assert len(found.values) == wanted >= len(rows) / 2
+    assert len(rows) / 2 + without_line(paper).total() == len(cells)
     assert all(set(trials) == {0, 1} for trials in found.values.values())
 
 

@@ -63,6 +63,8 @@ def execute(given: argparse.Namespace) -> int:
         print("the draft holds these cells as words: write them as they are printed")
     elif not problems:
         print("it passes `fedrepro check`; now fill in section, margin, methods and claims")
+        for line in parsed.lacks():
+            print(line)
     return 2 if problems else 1 if parsed.count("odd") else 0
 
 

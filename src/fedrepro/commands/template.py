@@ -2,8 +2,9 @@
 
 import argparse
 
-from fedrepro.benchmark.external.binding import template
+from fedrepro.benchmark.external.binding import template, without_line
 from fedrepro.commands import _options as options
+from fedrepro.commands._terminal import complain
 
 EXAMPLE = "fedrepro template cpcfl --tables 11"
 ARGUMENTS = (
@@ -14,5 +15,8 @@ ARGUMENTS = (
 
 
 def execute(given: argparse.Namespace) -> None:
-    """Prints the file."""
-    print(template(options.paper(given), given.tables, given.trials), end="")
+    """Prints the file, and as messages which cells have no line in it."""
+    paper = options.paper(given)
+    print(template(paper, given.tables, given.trials), end="")
+    for why, n in without_line(paper, given.tables).items():
+        complain(f"{n} cell{'s have' if n > 1 else ' has'} no line: {why}")

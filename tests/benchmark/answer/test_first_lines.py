@@ -117,7 +117,7 @@ def test_failed_trials_are_said() -> None:
 
 def test_tables_that_share_no_two_trials_are_said_to_give_no_common_line() -> None:
     compared = table("PASS", answers=(SEEN,))
-    said = "all tables together: fewer than two trials are common to all"
+    said = "all tables together: not compared, which needs runs with two trials in common"
     assert said in totals([compared], None, None)
     assert said not in totals([compared], None, SEEN)
     assert said not in totals(lines("NOT RUN", 1), None, None)
