@@ -1,10 +1,11 @@
 """Builders that the tests of methods share."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from fedrepro.methods.data.federation import Federation, ImageSet
@@ -105,6 +106,32 @@ def as_state(module: nn.Module) -> State:
         for name, value in module.state_dict().items()
         if not name.endswith("num_batches_tracked")
     }
+
+
+def in_torch_nn(state: State) -> nn.Sequential:
+    """A CNN of stride 2 and padding 1 and its head, or a head alone, with a single model's weights;
+    the last layer is the head's last."""
+    layers: list[nn.Module] = []
+    for name in (key.removesuffix(".weight") for key in state if key.endswith(".weight")):
+        weight = state[f"{name}.weight"][0].detach()
+        outputs, inputs, *kernel = weight.shape
+        layer = nn.Conv2d(inputs, outputs, 3, 2, 1) if kernel else nn.Linear(inputs, outputs)
+        layer.load_state_dict({"weight": weight, "bias": state[f"{name}.bias"][0].detach()})
+        flat = [] if kernel or nn.Flatten in map(type, layers) else [nn.Flatten()]
+        layers += [*flat, layer, nn.ReLU()]
+    return nn.Sequential(*layers[:-1])
+
+
+def train_in_torch(
+    module: nn.Module, steps: torch.optim.Optimizer, x: Tensor, y: Tensor, size: int,
+    epochs: Iterable[object], stream: torch.Generator,
+) -> None:  # fmt: skip
+    """Cross-entropy in batches of `size` whose order is drawn from the stream, by torch alone."""
+    for _ in epochs:
+        for batch in torch.randperm(len(x), generator=stream).split(size):
+            steps.zero_grad()
+            F.cross_entropy(module(x[batch]), y[batch]).backward()
+            steps.step()
 
 
 def one_round(

@@ -108,11 +108,6 @@ def test_windows_are_placed_as_torchvisions_random_crop_places_them() -> None:
         assert stats.ks_2samp(shift[:, column].numpy(), theirs[:, column]).pvalue > 1e-3
 
 
-def test_a_reflected_border_as_wide_as_the_image_is_refused() -> None:
-    with pytest.raises(ValueError, match="border of 8 cannot reflect images 8 x 9"):
-        Augmentation(crop_padding=8, crop_border="reflect").draw(1, 8, 9, generator())
-
-
 @pytest.mark.parametrize("n_views", [1, 2])
 def test_padded_images_of_a_smaller_client_draw_nothing(n_views: int) -> None:
     x, counts = torch.stack([images(7, 3, 8, seed) for seed in (0, 1)]), [7, 4]

@@ -16,7 +16,7 @@ from fedrepro.methods.federated.loop import run
 from fedrepro.methods.nn.classifier import ENCODER, HEAD
 from fedrepro.methods.state import State, n_bytes, part, take
 from fedrepro.methods.training.evaluate import client_losses
-from tests.methods.conftest import make_task, two_rules
+from tests.methods.conftest import make_task, one_round, two_rules
 
 METHOD = IFCA(rounds=12, local_epochs=2, batch_size=8, learning_rate=0.02, n_clusters=2)
 
@@ -179,9 +179,7 @@ def servers(method: CPCFL, task: Task) -> list[Clusters]:
     states: list[Clusters] = [method.start(task, 0)]
     everyone = torch.arange(task.federation.n_clients)
     for t in range(method.rounds):
-        download = method.broadcast(Round(task, t, everyone), states[-1])
-        upload = method.local_update(Round(task, t, everyone), download, method.new_memory(task))
-        states.append(method.aggregate(Round(task, t, everyone), states[-1], upload))
+        states.append(one_round(method, Round(task, t, everyone), states[-1])[2])
     return states
 
 

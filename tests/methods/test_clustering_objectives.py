@@ -187,29 +187,9 @@ def soft_labels(*shape: int, seed: int = 0) -> Tensor:
     return torch.softmax(2 * draw(*shape, seed=seed), dim=-1)
 
 
-def test_similarity_is_the_gaussian_of_the_distance() -> None:
-    u, v = soft_labels(2, 3, 4), soft_labels(2, 5, 4, seed=1)
-    s = similarity(u, v)
-    assert s.shape == (2, 3, 5)
-    for m, i, j in ((0, 0, 0), (1, 2, 4), (0, 1, 3)):
-        squared = float(((u[m, i] - v[m, j]) ** 2).sum())
-        assert float(s[m, i, j]) == pytest.approx(math.exp(-squared / 2))
-
-
 def test_for_hard_labels_it_is_the_printed_similarity_over_its_largest_value() -> None:
     hard = torch.eye(3)[None]
     torch.testing.assert_close(similarity(hard, hard), torch.exp(hard @ hard.mT) / math.e)
-
-
-def test_images_that_are_alike_in_either_view_are_no_negatives() -> None:
-    # Labels of view a: 0, 0, 1, 1. Of view b: 0, 1, 0, 1.
-    y_a = torch.eye(2)[torch.tensor([0, 0, 1, 1])][None]
-    y_b = torch.eye(2)[torch.tensor([0, 1, 0, 1])][None]
-    pool = negative_pool(y_a, y_b, threshold=0.999)[0]
-    # Anchor 0 (label 0): image 1 is alike in view a, image 2 in view b, image 3 in neither.
-    assert pool[0].tolist() == [False, False, False, True]
-    # Anchor 2 (label 1): image 3 is alike in both views, image 1 in view b, image 0 in neither.
-    assert pool[2].tolist() == [True, False, False, False]
 
 
 def test_a_threshold_above_one_makes_all_others_negatives() -> None:
@@ -309,16 +289,6 @@ def reference_p(q: np.ndarray) -> np.ndarray:
 
 def reference_kl(p: np.ndarray, q: np.ndarray) -> float:
     return sum(a * math.log(a / b) for a, b in zip(p, q, strict=True) if a > 0)
-
-
-def test_soft_labels_and_targets_are_those_of_the_equations() -> None:
-    z, mu = draw(2, 7, 3), draw(2, 4, 3, seed=1)
-    q = student_t(z, mu)
-    p = target_distribution(q)
-    for model in range(2):
-        expected = reference_q(z[model].numpy(), mu[model].numpy())
-        np.testing.assert_allclose(q[model].numpy(), expected)
-        np.testing.assert_allclose(p[model].numpy(), reference_p(expected))
 
 
 def test_a_point_at_unit_distance_is_half_as_likely_as_one_at_the_centre() -> None:

@@ -102,11 +102,6 @@ def test_points_that_are_all_alike_are_no_obstacle() -> None:
     assert torch.equal(centres, torch.ones(1, 2, 2))
 
 
-def test_k_means_plus_plus_refuses_fewer_points_than_clusters() -> None:
-    with pytest.raises(ValueError, match="3 points cannot make 4 clusters"):
-        plus_plus(points(1, 3), 4, streams(1))
-
-
 def blobs(per: int) -> torch.Tensor:
     stream = torch.Generator().manual_seed(0)
     axes = torch.eye(4)[:3]
@@ -132,11 +127,6 @@ def test_crowds_are_shared_out_where_the_nearest_centroid_would_take_all() -> No
     assert (z @ centroids.t()).argmax(1).tolist() == [0] * 8
     mass = assignments(z, centroids, iterations=50).sum(0)
     torch.testing.assert_close(mass, torch.full((2,), 4.0), atol=0.05, rtol=0)
-
-
-def test_nothing_cannot_be_clustered() -> None:
-    with pytest.raises(ValueError, match="nothing"):
-        balanced_centroids(torch.empty(0, 4), 2, torch.Generator())
 
 
 def by_division(scores: Tensor, epsilon: float, iterations: int) -> Tensor:

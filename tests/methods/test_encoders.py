@@ -11,7 +11,6 @@ from fedrepro.methods import registry
 from fedrepro.methods.encoders.cnn import CNN
 from fedrepro.methods.encoders.resnet import ResNet
 from fedrepro.methods.encoders.vgg import VGG
-from fedrepro.methods.nn.layers import is_buffer
 from fedrepro.methods.state import State, concatenate
 from tests.methods.conftest import as_state
 from tests.whole_torchvision import ensure_torchvision
@@ -54,14 +53,6 @@ def plain_cnn(state: State, model: int, x: Tensor, stride: int, padding: int) ->
     return functional.linear(x.flatten(1), weight, bias).relu()
 
 
-def test_default_cnn_has_the_papers_parameters_and_width() -> None:
-    state = fresh(0, CNN(), 3, 96)
-    by_hand = (3 * 64 + 64 * 128 + 128 * 192 + 192 * 256) * 9 + 64 + 128 + 192 + 256
-    by_hand += 5 * 5 * 256 * 256 + 256
-    assert sum(value.numel() for value in state.values()) == by_hand == 2_378_304
-    assert CNN().out_dim == 256
-
-
 @pytest.mark.parametrize("models", [1, 3])
 @pytest.mark.parametrize(("size", "padding"), [(31, 0), (8, 1)])
 def test_cnn_equals_torch_functions(models: int, size: int, padding: int) -> None:
@@ -71,11 +62,6 @@ def test_cnn_equals_torch_functions(models: int, size: int, padding: int) -> Non
     out = encoder.build(3, size)(state, x)
     for m in range(models):
         torch.testing.assert_close(out[m], plain_cnn(state, m, x[m], 2, padding))
-
-
-def test_cnn_refuses_images_that_its_convolutions_use_up() -> None:
-    with pytest.raises(ValueError, match="images of 8x8 are too small"):
-        CNN().build(3, 8)
 
 
 @pytest.mark.parametrize(("name", "depth"), [("resnet18", 18), ("resnet50", 50)])
@@ -96,12 +82,6 @@ def test_resnet_equals_torchvision_in_training_statistics_included() -> None:
         out = ResNet().build(3, 64)(state, x[None], training=True)
         torch.testing.assert_close(out[0], module(x), atol=1e-3, rtol=1e-3)
     torch.testing.assert_close(state, as_state(module), atol=1e-4, rtol=1e-4)
-
-
-@pytest.mark.parametrize(("name", "depth"), [("resnet18", 18), ("resnet34", 34), ("resnet50", 50)])
-def test_resnet_has_torchvisions_tensors_and_shapes(name: str, depth: int) -> None:
-    mine, theirs = fresh(0, ResNet(depth=depth), 3, 32), as_state(torchvision(name))
-    assert {n: v.shape for n, v in mine.items()} == {n: v.shape for n, v in theirs.items()}
 
 
 @pytest.mark.parametrize(
@@ -152,15 +132,18 @@ def test_vgg16_equals_torchvisions_convolutions_in_evaluation() -> None:
     torch.testing.assert_close(out[0], theirs, atol=1e-4, rtol=1e-4)
 
 
-@pytest.mark.parametrize(("name", "depth"), [("vgg11_bn", 11), ("vgg16_bn", 16), ("vgg19_bn", 19)])
-def test_tensors_and_shapes_are_torchvisions(name: str, depth: int) -> None:
+@pytest.mark.parametrize(
+    ("name", "encoder"),
+    [
+        *((f"resnet{depth}", ResNet(depth=depth)) for depth in (18, 34, 50)),
+        *((f"vgg{depth}_bn", VGG(depth, classifier="imagenet")) for depth in (11, 16, 19)),
+    ],
+)
+def test_tensors_and_shapes_are_torchvisions(name: str, encoder: ResNet | VGG) -> None:
     with torch.device("meta"):
         theirs = as_state(torchvision(name))
-        mine = VGG(depth, classifier="imagenet").build(3, 224).new(torch.Generator())
+        mine = encoder.build(3, 224).new(torch.Generator())
     assert {n: v.shape for n, v in mine.items()} == {n: v.shape for n, v in theirs.items()}
-    trained = sum(v.numel() for n, v in mine.items() if not is_buffer(n))
-    if depth == 16:
-        assert trained == 138_365_992
 
 
 @pytest.mark.parametrize("size", [32, 64])

@@ -13,12 +13,7 @@ from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.federated import loop
 from fedrepro.methods.federated.base import Round, Task
 from fedrepro.methods.federated.self_supervised._features import (
-    all_but,
     batchwise,
-    choose,
-    packed,
-    padded,
-    unpacked,
 )
 from fedrepro.methods.federated.self_supervised.fedca import (
     DICTIONARY,
@@ -99,11 +94,9 @@ def test_the_dictionary_holds_everybodys_features_of_the_last_round() -> None:
     task, clients = with_base(make_task((8, 4, 8))), torch.arange(3)
     memory = METHOD.new_memory(task)
     server = METHOD.start(task, 0)
-    first = METHOD.broadcast(Round(task, 0, clients), server)
+    first, upload, server = one_round(METHOD, Round(task, 0, clients), server, memory)
     assert set(first.shared) == {"weights"}
-    upload = METHOD.local_update(Round(task, 0, clients), first, memory)
     assert upload.per_client["features"]["count"].tolist() == [6, 4, 6]
-    server = METHOD.aggregate(Round(task, 0, clients), server, upload)
     shared = METHOD.broadcast(Round(task, 1, clients), server).shared
     assert torch.equal(shared["features"][DICTIONARY], upload.per_client["features"]["features"])
 
@@ -180,41 +173,6 @@ def test_every_epoch_clusters_each_clients_own_images() -> None:
         centroids, clusters = kmeans(z, 3, [stream], spherical=True)
         torch.testing.assert_close(memory[CENTROIDS][client], centroids[0])
         assert torch.equal(memory["clusters"][client], clusters[0])
-
-
-def bank(n: int, value: float = 0.0) -> Tensor:
-    return torch.full((n, 3), value)
-
-
-def test_features_of_unequal_numbers_travel_without_padding() -> None:
-    banks = [bank(4, 1.0), bank(2, 2.0), bank(0), bank(3, 4.0)]
-    payload = packed(banks)
-    assert payload["features"].shape == (9, 3)
-    for sent, received in zip(banks, unpacked(payload), strict=True):
-        assert torch.equal(sent, received)
-
-
-def test_a_client_receives_everybody_elses_features() -> None:
-    banks = {0: bank(2, 0.0), 3: bank(1, 3.0), 5: bank(2, 5.0)}
-    assert all_but(banks, 3)[:, 0].tolist() == [0, 0, 5, 5]
-    assert all_but(banks, 7)[:, 0].tolist() == [0, 0, 3, 5, 5]
-    assert all_but({0: bank(2)}, 0).shape == (0, 3)
-
-
-def test_padding_marks_what_exists() -> None:
-    stacked, exists = padded([bank(1, 1.0), bank(3, 2.0)])
-    assert stacked[:, :, 0].tolist() == [[1, 0, 0], [2, 2, 2]]
-    assert exists.tolist() == [[True, False, False], [True, True, True]]
-
-
-def test_chosen_images_are_different_and_a_clients_own() -> None:
-    own = torch.arange(20).view(2, 10) * 3
-    chosen = choose(own, 4, [torch.Generator().manual_seed(i) for i in range(2)])
-    for row, mine in zip(chosen.tolist(), own.tolist(), strict=True):
-        assert len(set(row)) == 4
-        assert set(row) <= set(mine)
-    streams = [torch.Generator().manual_seed(i) for i in range(2)]
-    assert sorted(choose(own, 99, streams)[1].tolist()) == own[1].tolist()
 
 
 def test_batchwise_features_use_batch_statistics_and_leave_the_running_ones() -> None:

@@ -12,8 +12,6 @@ from fedrepro.methods.federated.base import Round, Task
 from fedrepro.methods.federated.self_supervised._initial_centres import with_initial_centres
 from fedrepro.methods.federated.self_supervised._local_models import (
     KeepsLocalModel,
-    encoder_distance,
-    mean_layer_distance,
     mixed,
 )
 from fedrepro.methods.federated.self_supervised.fedema import FedEMA
@@ -46,20 +44,6 @@ def states() -> tuple[State, State]:
         "predictor.0.weight": torch.tensor([[[7.0]], [[7.0]]]),
     }
     return received, own
-
-
-def test_distance_counts_trained_weights_of_encoder_and_projector() -> None:
-    received, own = states()
-    assert encoder_distance(received, own).tolist() == [5.0, 10.0]
-    assert mean_layer_distance(received, own).tolist() == [3.5, 7.0]
-
-
-def test_mixing_takes_each_clients_share_of_its_own_model() -> None:
-    received, own = states()
-    found = mixed(own, received, torch.tensor([0.25, 1.0]))
-    assert found["encoder.a.weight"].tolist() == [[[0.75, 0.0]], [[6.0, 0.0]]]
-    assert found["predictor.0.weight"].flatten().tolist() == [1.75, 7.0]
-    assert found["encoder.norm.running_mean"].flatten().tolist() == [25.0, 100.0]
 
 
 def test_fedema_scales_each_client_by_its_first_divergence() -> None:

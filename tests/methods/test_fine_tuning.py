@@ -1,12 +1,11 @@
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 import torch
-import torch.nn.functional as F
 from sklearn.linear_model import LogisticRegression
-from torch import nn
 
-from fedrepro.methods.data.federation import Federation, ImageSet
+from fedrepro.methods.data.federation import Federation, ImageSet, to_float
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.encoders.cnn import CNN
 from fedrepro.methods.federated import loop
@@ -25,7 +24,7 @@ from fedrepro.methods.protocols.linear_probe import LinearProbe
 from fedrepro.methods.protocols.personalized_head import PersonalizedHead
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
-from tests.methods.conftest import Pixels, make_task, subject_of
+from tests.methods.conftest import Pixels, in_torch_nn, make_task, subject_of, train_in_torch
 
 
 def noisy(n: int, seed: int) -> ImageSet:
@@ -96,23 +95,6 @@ def corner_subject() -> Subject:
     return subject_of(ENCODER.build(1, 6), 5, 3, portion(60, 1), portion(90, 2))
 
 
-def in_torch_nn(state: State) -> nn.Sequential:
-    """The encoder and head of `state`, one layer after the other."""
-    layers: list[nn.Module] = []
-    for i, (inputs, outputs) in enumerate([(1, 3), (3, 4)]):
-        conv = nn.Conv2d(inputs, outputs, 3, stride=2, padding=1)
-        conv.weight.data = state[f"encoder.conv{i}.weight"][0].clone()
-        conv.bias.data = state[f"encoder.conv{i}.bias"][0].clone()  # type: ignore[union-attr]
-        layers += [conv, nn.ReLU()]
-    layers.append(nn.Flatten())
-    for name in ("encoder.dense", "head.0"):
-        weight = state[f"{name}.weight"][0].clone()
-        dense = nn.Linear(weight.shape[1], weight.shape[0])
-        dense.weight.data, dense.bias.data = weight, state[f"{name}.bias"][0].clone()
-        layers += [dense, nn.ReLU()]
-    return nn.Sequential(*layers[:-1])
-
-
 def test_training_equals_torch_nn_with_two_rates_and_steps(corner_subject: Subject) -> None:
     protocol = FineTuning(
         epochs=4,
@@ -140,15 +122,14 @@ def test_training_equals_torch_nn_with_two_rates_and_steps(corner_subject: Subje
         momentum=0.9,
     )
     order = corner_subject.seeds.generator("fine-tuning", "order")
-    for epoch in range(4):
-        if epoch == 2:
-            for group in steps.param_groups:
-                group["lr"] *= 0.1
-        for batch in torch.randperm(30, generator=order).split(8):
-            loss = nn.functional.cross_entropy(net(kept.images[batch] / 255), kept.labels[batch])
-            steps.zero_grad()
-            loss.backward()
-            steps.step()
+
+    def epochs() -> Iterator[int]:
+        yield from range(2)
+        for group in steps.param_groups:
+            group["lr"] *= 0.1
+        yield from range(2)
+
+    train_in_torch(net, steps, to_float(kept.images), kept.labels, 8, epochs(), order)
     test = corner_subject.held_out()
     expected = (net(test.images / 255).argmax(1) == test.labels).double().mean()
     found = protocol.measure(corner_subject)
@@ -167,13 +148,6 @@ def test_the_encoder_is_trained_too_and_the_given_weights_stay(corner_subject: S
     assert one > two
     assert one > 0.9
     torch.testing.assert_close(corner_subject.weights, before, rtol=0, atol=0)
-
-
-def test_every_class_keeps_its_share(corner_subject: Subject) -> None:
-    kept = labelled_share(corner_subject.train, 0.1, Seeds(3))
-    assert torch.bincount(kept.labels).tolist() == [2, 2, 2]
-    again = labelled_share(corner_subject.train, 0.1, Seeds(3))
-    assert torch.equal(kept.images, again.images)
 
 
 def test_a_rate_that_explodes_is_divergence(corner_subject: Subject) -> None:
@@ -302,18 +276,10 @@ def test_heads_are_trained_as_torch_trains_them_one_by_one() -> None:
     outcome = replace(PROTOCOL, epochs=3, learning_rate=0.1).measure(held)
     federation = held.federation
     first = dense_head(8, (), 2).new(Seeds(0).generator("weights", "personalized head"))
-    for client in range(6):
-        x, y = federation.train.images.flatten(1) / 255, federation.train.labels
-        own, head = federation.train_of[client], nn.Linear(8, 2)
-        head.weight.data = first["head.0.weight"][0].clone()
-        head.bias.data = first["head.0.bias"][0].clone()
-        steps = torch.optim.SGD(head.parameters(), lr=0.1)
-        stream = Seeds(0).generator("batches", 0, client)
-        for _ in range(3):
-            for batch in torch.randperm(12, generator=stream).split(5):
-                steps.zero_grad()
-                F.cross_entropy(head(x[own[batch]]), y[own[batch]]).backward()
-                steps.step()
+    for client, own in enumerate(federation.train_of):
+        x, y = federation.train.images[own].flatten(1) / 255, federation.train.labels[own]
+        head, stream = in_torch_nn(first), Seeds(0).generator("batches", 0, client)
+        train_in_torch(head, torch.optim.SGD(head.parameters(), lr=0.1), x, y, 5, range(3), stream)
         unseen, labels = federation.test.images.flatten(1) / 255, federation.test.labels
         tested = federation.test_of[client]
         hits = head(unseen[tested]).argmax(1) == labels[tested]

@@ -132,8 +132,3 @@ def test_clients_with_a_loss_of_their_own_do_not_see_the_servers_half() -> None:
     ]
     torch.testing.assert_close(sent[1], sent[0], rtol=0, atol=0)
     assert LOCAL.global_model(task, server).keys() == task.new_model("model").keys()
-
-
-def test_a_network_in_one_piece_cannot_be_split() -> None:
-    with pytest.raises(ValueError, match="two modules"):
-        METHOD.start(make_task(), 0)

@@ -11,8 +11,8 @@ from fedrepro.methods.metrics.headroom import of_each_class, probe_accuracy
 from fedrepro.methods.nn.layers import Layer
 from fedrepro.methods.protocols.base import Subject
 from fedrepro.methods.protocols.headroom import Headroom
-from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
+from tests.methods.conftest import subject_of
 
 
 class MeanShade(Layer):
@@ -22,9 +22,7 @@ class MeanShade(Layer):
         return {"encoder.row": torch.tensor([[1]])}
 
     def __call__(self, state: State, x: Tensor, training: bool = False) -> Tensor:
-        return x[..., int(state["encoder.row"].item()), :].mean(dim=(2, 3), keepdim=False)[
-            ..., None
-        ]
+        return x[..., int(state["encoder.row"].item()), :].mean(dim=(2, 3))[..., None]
 
 
 def shades(n: int, seed: int) -> ImageSet:
@@ -36,22 +34,13 @@ def shades(n: int, seed: int) -> ImageSet:
     return ImageSet(torch.tensor(pixels, dtype=torch.uint8), torch.tensor(labels))
 
 
-def subject(weights: State, train: ImageSet) -> Subject:
-    return Subject(
-        network=MeanShade(),
-        dim=1,
-        weights=weights,
-        train=train,
-        test=shades(400, 1),
-        n_classes=2,
-        seeds=Seeds(0),
-        device=torch.device("cpu"),
-        source=lambda: train,
-    )
+def subject(row: int) -> Subject:
+    weights = {"encoder.row": torch.tensor([[row]])}
+    return subject_of(MeanShade(), 1, 2, shades(200, 0), shades(400, 1), weights=weights)
 
 
 def test_headroom_is_the_gain_of_learnt_features_over_random_ones() -> None:
-    found = Headroom().measure(subject({"encoder.row": torch.tensor([[0]])}, shades(200, 0)))
+    found = Headroom().measure(subject(0))
     value = {name: curve.read("final") for name, curve in found.metrics.items()}
     assert value["probe_pretrained"] == 1.0
     assert 0.4 < value["probe_random"] < 0.6
@@ -60,7 +49,7 @@ def test_headroom_is_the_gain_of_learnt_features_over_random_ones() -> None:
 
 
 def test_features_that_are_no_better_than_random_leave_no_headroom() -> None:
-    found = Headroom().measure(subject({"encoder.row": torch.tensor([[1]])}, shades(200, 0)))
+    found = Headroom().measure(subject(1))
     assert found.metrics["headroom"].read("final") == 0.0
 
 

@@ -1,5 +1,3 @@
-from collections.abc import Callable
-
 import pytest
 import torch
 import torch.nn.functional as F
@@ -126,21 +124,6 @@ def test_the_library_is_not_asked_for_strides_that_it_cannot_be_trusted_with(
         layer(state, torch.randn(1, BATCH, channels, 7, 8))
     assert strides == [asked]
     check_against(layer, [module], state, torch.randn(1, BATCH, channels, 7, 8))
-
-
-@pytest.mark.parametrize("padding", [0, 1])
-@pytest.mark.parametrize(
-    ("convolve", "models"),
-    [(convolution.stacked_conv2d, (2,)), (convolution.kept_patches_conv2d, ())],
-)
-def test_gradients_of_convolutions_equal_finite_differences(
-    convolve: Callable[..., Tensor], models: tuple[int, ...], padding: int
-) -> None:
-    x, weight, bias = (
-        torch.randn(*models, *shape, dtype=torch.float64, requires_grad=True)
-        for shape in [(2, 2, 5, 4), (3, 2, 3, 3), (3,)]
-    )
-    assert torch.autograd.gradcheck(lambda *t: convolve(*t, 2, padding), (x, weight, bias))
 
 
 def test_patches_are_kept_where_few_pixels_meet_many_weights() -> None:

@@ -1,4 +1,4 @@
-from dataclasses import fields
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,42 +14,22 @@ from fedrepro.methods.state import State, concatenate, part, repeat, take
 from fedrepro.methods.training.evaluate import client_losses, features, probabilities
 from fedrepro.methods.training.local import train_clients
 from fedrepro.methods.training.local_loss import LocalOptions
-from tests.methods.conftest import make_task
+from tests.methods.conftest import in_torch_nn, make_task, train_in_torch
 
-OPTIONS: dict[str, Any] = {
-    "epochs": 3, "batch_size": 4, "learning_rate": 0.01, "optimizer": "adam", "t": 2,
-}  # fmt: skip
+EPOCHS, BATCH, RATE, T = 3, 4, 0.01, 2
 
 
 def new_pool(task: Task, models: int = 1) -> State:
     return concatenate(task.new_model("model", n) for n in range(models))
 
 
-def train(task: Task, pool: State, choice: Tensor, clients: Tensor, **changes: Any) -> State:
-    options = {**OPTIONS, "seeds": task.seeds, **changes}
-    local = LocalOptions(
-        **{
-            field.name: options.pop(field.name)
-            for field in fields(LocalOptions)
-            if field.name in options
-        }
+def train(
+    task: Task, pool: State, choice: Tensor, clients: Tensor, optimizer: str = "adam", **how: Any
+) -> State:
+    local = LocalOptions(EPOCHS, BATCH, RATE, optimizer)
+    return train_clients(
+        task.model, pool, choice, task.federation, clients, local, task.seeds, T, **how
     )
-    return train_clients(task.model, pool, choice, task.federation, clients, local, **options)
-
-
-def as_module(state: State) -> nn.Sequential:
-    """The network of `make_task` in torch.nn with the weights of a single model."""
-    module = nn.Sequential(
-        nn.Conv2d(1, 3, 3, 2, 1), nn.ReLU(), nn.Conv2d(3, 4, 3, 2, 1), nn.ReLU(), nn.Flatten(),
-        nn.Linear(16, 5), nn.ReLU(), nn.Linear(5, 3),
-    )  # fmt: skip
-    names = ["encoder.conv0", "encoder.conv1", "encoder.dense", "head.0"]
-    layers = [layer for layer in module if list(layer.parameters())]
-    for name, layer in zip(names, layers, strict=True):
-        layer.load_state_dict(
-            {kind: state[f"{name}.{kind}"][0].clone() for kind in ("weight", "bias")}
-        )
-    return module
 
 
 def plain_training(
@@ -57,20 +37,17 @@ def plain_training(
 ) -> None:
     """What a client does by itself, written with torch alone."""
     index = task.federation.train_of[client]
-    x = task.federation.train.images[index].float() / 255
-    y = task.federation.train.labels[index]
+    x, y = to_float(task.federation.train.images[index]), task.federation.train.labels[index]
     made = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}[optimizer]
-    steps = made(module.parameters(), lr=OPTIONS["learning_rate"])
-    stream = task.seeds.generator("batches", OPTIONS["t"], client)
-    for epoch in range(OPTIONS["epochs"]):
-        for layer in list(module)[:-1]:
-            layer.requires_grad_(epoch in encoder_epochs)
-        order = torch.randperm(len(index), generator=stream)
-        for start in range(0, len(index), OPTIONS["batch_size"]):
-            batch = order[start : start + OPTIONS["batch_size"]]
-            steps.zero_grad()
-            F.cross_entropy(module(x[batch]), y[batch]).backward()
-            steps.step()
+    stream = task.seeds.generator("batches", T, client)
+
+    def epochs() -> Iterator[int]:
+        for epoch in range(EPOCHS):
+            for layer in list(module)[:-1]:
+                layer.requires_grad_(epoch in encoder_epochs)
+            yield epoch
+
+    train_in_torch(module, made(module.parameters(), lr=RATE), x, y, BATCH, epochs(), stream)
 
 
 @pytest.mark.parametrize("encoder_epochs", [0, 1, None])
@@ -102,9 +79,9 @@ def test_batched_training_equals_plain_torch(
     options = {"optimizer": optimizer, "encoder_epochs": encoder_epochs}
     trained = train(task, pool, choice, torch.arange(3), **options)
     for client in range(3):
-        module = as_module(take(pool, [int(choice[client])]))
+        module = in_torch_nn(take(pool, [int(choice[client])]))
         plain_training(module, task, client, optimizer, those)
-        alone = as_module(take(trained, [client]))
+        alone = in_torch_nn(take(trained, [client]))
         for ours, theirs in zip(alone.parameters(), module.parameters(), strict=True):
             torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-6)
 
@@ -157,7 +134,7 @@ def test_losses_are_mean_cross_entropies_of_each_client_and_model(shared_encoder
     for i, client in enumerate([2, 0]):
         index = task.federation.train_of[client]
         for n in range(3):
-            p = as_module(take(pool, [n]))(to_float(train_set.images[index])).softmax(1)
+            p = in_torch_nn(take(pool, [n]))(to_float(train_set.images[index])).softmax(1)
             right = p[torch.arange(len(index)), train_set.labels[index]]
             assert losses[i, n] == pytest.approx(float(-right.log().mean().detach()), rel=1e-5)
 
@@ -167,7 +144,7 @@ def test_probabilities_are_those_of_each_clients_own_model() -> None:
     pool, choice, portion = new_pool(task, 2), torch.tensor([1, 0, 1]), task.federation.test
     found = probabilities(task.model, pool, choice, portion, task.federation.test_of)
     for client, index in enumerate(task.federation.test_of):
-        module = as_module(take(pool, [int(choice[client])]))
+        module = in_torch_nn(take(pool, [int(choice[client])]))
         expected = module(to_float(portion.images[index])).softmax(1)
         torch.testing.assert_close(found[client], expected)
 
@@ -193,14 +170,14 @@ def test_running_statistics_follow_torch_and_stop_when_the_encoder_is_frozen() -
             torch.zeros(2).long(),
             task.federation,
             torch.arange(2),
-            LocalOptions(epochs, OPTIONS["batch_size"], 0.0, "sgd"),
+            LocalOptions(epochs, BATCH, 0.0, "sgd"),
             task.seeds,
-            OPTIONS["t"],
+            T,
             encoder_epochs=1,
         )
         for epochs in (1, 3)
     )
-    stream = task.seeds.generator("batches", OPTIONS["t"], 1)
+    stream = task.seeds.generator("batches", T, 1)
     own = task.federation.train_of[1][torch.randperm(10, generator=stream)]
     for batch in own.split(4):
         x = to_float(task.federation.train.images[batch])

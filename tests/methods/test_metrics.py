@@ -1,6 +1,5 @@
 import math
-from collections import Counter
-from itertools import combinations, permutations
+from itertools import permutations
 
 import pytest
 import torch
@@ -13,8 +12,10 @@ from fedrepro.methods.metrics.cluster_agreement import agreement, clustering_acc
 from fedrepro.methods.metrics.collapse import representation_std
 from fedrepro.methods.metrics.false_negatives import expected_ratio, measured_ratio
 from fedrepro.methods.metrics.images import relevance
-from fedrepro.methods.nn.layers import Flatten, Layer, Linear, ReLU, Sequential
+from fedrepro.methods.nn.layers import Flatten, Linear, ReLU, Sequential
 from fedrepro.methods.seeds import Seeds
+from fedrepro.methods.state import State
+from tests.methods.conftest import Pixels
 
 clients = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=12)
 
@@ -28,35 +29,17 @@ def test_recovery_is_the_best_of_all_one_to_one_matchings(pairs: list[tuple[int,
     assert clustering_accuracy(torch.tensor(chosen), torch.tensor(group)) == best
 
 
-def by_definition(chosen: list[int], truth: list[int]) -> tuple[float, float]:
-    """NMI from counts, and ARI from all pairs of points (Hubert and Arabie 1985)."""
-    n = len(chosen)
+def test_nmi_and_ari_by_hand() -> None:
+    """Six points, clusters of 2 and 4 and classes of 3 and 3; two, one and three points in common.
 
-    def entropy(labels: list[int]) -> float:
-        return -sum(k / n * math.log(k / n) for k in Counter(labels).values())
-
-    joint = Counter(zip(chosen, truth, strict=True))
-    a, b = Counter(chosen), Counter(truth)
-    mutual = sum(k / n * math.log(k * n / (a[c] * b[t])) for (c, t), k in joint.items())
-    both = same_a = same_b = 0
-    for i, j in combinations(range(n), 2):
-        in_a, in_b = chosen[i] == chosen[j], truth[i] == truth[j]
-        both, same_a, same_b = both + (in_a and in_b), same_a + in_a, same_b + in_b
-    chance = same_a * same_b / math.comb(n, 2)
-    ari = (both - chance) / ((same_a + same_b) / 2 - chance)
-    return 2 * mutual / (entropy(chosen) + entropy(truth)), ari
-
-
-def test_nmi_and_ari_are_those_of_their_definitions() -> None:
-    generator = torch.Generator().manual_seed(0)
-    for clusters in (2, 3, 5):
-        chosen = torch.randint(0, clusters, (40,), generator=generator)
-        truth = (chosen + torch.randint(0, 2, (40,), generator=generator)) % 3
-        found = agreement(chosen, truth)
-        nmi, ari = by_definition(chosen.tolist(), truth.tolist())
-        assert found["nmi"] == pytest.approx(nmi)
-        assert found["ari"] == pytest.approx(ari)
-        assert found["occupied_clusters"] == len(set(chosen.tolist()))
+    Of 15 pairs 7 share a cluster, 6 a class and 4 both, where chance has 7 * 6 / 15.
+    """
+    found = agreement(torch.tensor([0, 0, 1, 1, 1, 1]), torch.tensor([0, 0, 0, 1, 1, 1]))
+    mutual = math.log(2) / 3 + math.log(1 / 2) / 6 + math.log(3 / 2) / 2
+    entropies = math.log(3) / 3 + math.log(3 / 2) * 2 / 3, math.log(2)
+    assert found["nmi"] == pytest.approx(2 * mutual / sum(entropies))
+    assert found["ari"] == pytest.approx((4 - 2.8) / ((7 + 6) / 2 - 2.8))
+    assert found["occupied_clusters"] == 2
 
 
 def test_a_collapse_is_seen_in_every_measure() -> None:
@@ -66,16 +49,10 @@ def test_a_collapse_is_seen_in_every_measure() -> None:
     assert found == expected
 
 
-def test_silhouette_is_the_mean_over_points_of_the_definition() -> None:
-    h = torch.randn(12, 3, generator=torch.Generator().manual_seed(0))
-    groups = torch.arange(12) % 3
-    expected = 0.0
-    for i in range(12):
-        away = (h - h[i]).norm(dim=1)
-        own = away[(groups == groups[i]) & (torch.arange(12) != i)].mean()
-        other = min(away[groups == g].mean() for g in range(3) if g != groups[i])
-        expected += float((other - own) / max(own, other)) / 12
-    assert silhouette(h, groups) == pytest.approx(expected, abs=1e-6)
+def test_a_silhouette_by_hand() -> None:
+    """Points 0 and 1, 5 and 8: 1 and 3 away from their own, 6.5, 5.5, 4.5 and 7.5 from others."""
+    found = silhouette(torch.tensor([[0.0], [1.0], [5.0], [8.0]]), torch.tensor([0, 0, 1, 1]))
+    assert found == pytest.approx((5.5 / 6.5 + 4.5 / 5.5 + 1.5 / 4.5 + 4.5 / 7.5) / 4)
 
 
 def test_even_directions_give_one_and_a_point_gives_zero() -> None:
@@ -159,13 +136,7 @@ def test_the_measured_ratio_of_random_banks_comes_to_the_expected_one() -> None:
 
 ENCODER = Sequential(Flatten(), Linear("encoder.dense", 16, 6), ReLU())
 STATE = ENCODER.new(torch.Generator().manual_seed(0))
-
-
-class Pixels(Layer):
-    """Represents an image by its own pixels."""
-
-    def __call__(self, state: dict[str, Tensor], x: Tensor, training: bool = False) -> Tensor:
-        return x.flatten(2)
+SCALE = Pixels().new(torch.Generator())
 
 
 def noise(n: int, seed: int = 0) -> ImageSet:
@@ -188,9 +159,9 @@ def test_the_score_equals_a_plain_loop_over_equation_7() -> None:
 
 def test_a_pair_of_identical_images_is_left_out() -> None:
     axes = torch.eye(4, dtype=torch.uint8).reshape(4, 1, 2, 2)
-    assert relevance(Pixels(), {}, ImageSet(axes), ImageSet(axes), Seeds(0)) == 0.0
+    assert relevance(Pixels(), SCALE, ImageSet(axes), ImageSet(axes), Seeds(0)) == 0.0
     twice = ImageSet(axes[:1] * 255)
-    assert relevance(Pixels(), {}, ImageSet(axes[:1]), twice, Seeds(0)) == pytest.approx(1.0)
+    assert relevance(Pixels(), SCALE, ImageSet(axes[:1]), twice, Seeds(0)) == pytest.approx(1.0)
 
 
 def test_portions_that_overlap_are_scored_on_their_other_pairs() -> None:
@@ -202,18 +173,18 @@ def test_portions_that_overlap_are_scored_on_their_other_pairs() -> None:
         if i != j + 3
     ]
     assert len(pairs) == 33
-    assert relevance(Pixels(), {}, a, b, Seeds(0)) == pytest.approx(float(sum(pairs)) / 33)
+    assert relevance(Pixels(), SCALE, a, b, Seeds(0)) == pytest.approx(float(sum(pairs)) / 33)
 
 
 def test_exactly_n_images_of_each_portion_are_read() -> None:
     seen: list[int] = []
 
     class Counting(Pixels):
-        def __call__(self, state: dict[str, Tensor], x: Tensor, training: bool = False) -> Tensor:
+        def __call__(self, state: State, x: Tensor, training: bool = False) -> Tensor:
             seen.append(x.shape[1])
             return super().__call__(state, x, training)
 
-    relevance(Counting(), {}, noise(400), noise(50, seed=1), Seeds(0))
+    relevance(Counting(), SCALE, noise(400), noise(50, seed=1), Seeds(0))
     assert seen == [300, 50]
 
 

@@ -78,31 +78,22 @@ def test_the_servers_share_nothing() -> None:
     task = modular(make_task(), SHORT)
     server, clients = SHORT.start(task, 0), torch.arange(3)
     assert not set(server.first) & set(server.second)
-    _, up, after = one_round(SHORT, Round(task, 0, clients), server)
+    _, _, after = one_round(SHORT, Round(task, 0, clients), server)
     assert all(torch.equal(after.second[k], v) for k, v in server.second.items())
-    last = SHORT.broadcast(Round(task, 2, clients), after)
+    last, up, done = one_round(SHORT, Round(task, 2, clients), after)
     assert all(name.startswith("encoder.module.") for name in last.shared["weights"])
-    up = SHORT.local_update(Round(task, 2, clients), last, SHORT.new_memory(task))
     assert (list(up.per_client), list(up.in_pieces)) == ([], ["representations"])
-    done = SHORT.aggregate(Round(task, 2, clients), after, up)
     assert all(torch.equal(done.first[k], v) for k, v in after.first.items())
     assert any(not torch.equal(done.second[k], v) for k, v in after.second.items())
 
 
 def test_masks_change_nothing_but_what_the_server_sees() -> None:
     task = modular(make_task(sizes=(10, 6, 9)), SHORT)
-    hidden = replace(SHORT, secure_aggregation=True)
-    open_server, masked_server = SHORT.start(task, 0), hidden.start(task, 0)
-    clients = torch.arange(3)
-    for method, server in ((SHORT, open_server), (hidden, masked_server)):
-        _, up, _ = one_round(method, Round(task, 0, clients), server)
-        if method is hidden:
-            assert list(up.per_client) == ["masked weights"]
-            assert all(v.dtype == torch.int64 for v in up.per_client["masked weights"].values())
-            masked_server = method.aggregate(Round(task, 0, clients), server, up)
-        else:
-            open_server = method.aggregate(Round(task, 0, clients), server, up)
-    torch.testing.assert_close(masked_server.first, open_server.first, rtol=1e-6, atol=1e-7)
+    hidden, now = replace(SHORT, secure_aggregation=True), Round(task, 0, torch.arange(3))
+    (_, _, plain), (_, up, masked) = (one_round(method, now) for method in (SHORT, hidden))
+    assert list(up.per_client) == ["masked weights"]
+    assert all(v.dtype == torch.int64 for v in up.per_client["masked weights"].values())
+    torch.testing.assert_close(masked.first, plain.first, rtol=1e-6, atol=1e-7)
 
 
 def test_lost_clients_send_no_representations() -> None:

@@ -102,22 +102,15 @@ def test_norms_of_the_first_convolutions_alone_are_replaced(encoder: Encoder) ->
     assert len(norms["batch"] - norms["twin"]) == 2
 
 
-def test_twins_of_an_uncut_network_have_the_variance_that_was_chosen() -> None:
+def test_twins_of_an_uncut_network_have_their_variance_and_meet() -> None:
     encoder = ResNet(18, width=4, client_layers=2, client_norm="twin", twin_variance="averaged")
     network = encoder.build(3, 16)
     found = [layer for layer in network if isinstance(layer, TwinNorm)]  # type: ignore[attr-defined]
-    assert [layer.variance for layer in found] == ["averaged"]
-    with pytest.raises(ValueError, match="twin_variance = 'mean' is neither"):
-        ResNet(18, twin_variance="mean")  # type: ignore[arg-type]
-
-
-def test_twins_meet_in_an_uncut_network() -> None:
-    encoder = ResNet(18, width=4, stem="cifar", client_layers=2, client_norm="twin")
-    network = encoder.build(3, 16)
-    found = [layer for layer in network if isinstance(layer, TwinNorm)]  # type: ignore[attr-defined]
-    assert len(found) == 1  # the stem's; the second stands in a block
+    assert [layer.variance for layer in found] == ["averaged"]  # the second stands in a block
     with pytest.raises(ValueError, match="two views"):
         network(fresh(network), torch.rand(1, 3, 3, 16, 16), training=True)
+    with pytest.raises(ValueError, match="twin_variance = 'mean' is neither"):
+        ResNet(18, twin_variance="mean")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("modular", [False, True])
@@ -169,17 +162,3 @@ def test_the_decoder_returns_images_of_half_the_side(cut: int) -> None:
         side = layer.size(side)
     out = as_torch(network)(torch.zeros(1, 1, 12, 12))
     assert out.shape == (1, 1, side, side) == (1, 1, 6, 6)
-
-
-@pytest.mark.parametrize(
-    "layer", [Convolution(2, 3, 7, 2, 3), Convolution(2, 3, 4, 2, 1, True), Pooling(3, 2, 1)]
-)
-def test_sides_are_torchs(layer: Convolution | Pooling) -> None:
-    network = Autoencoder((layer,), ())
-    assert as_torch(network)(torch.zeros(1, 2, 11, 11)).shape[-1] == layer.size(11)
-
-
-@pytest.mark.parametrize("cut", [0, 8])
-def test_a_cut_that_the_paper_does_not_try_is_refused(cut: int) -> None:
-    with pytest.raises(ValueError, match="1 to 7"):
-        client_autoencoder(cut)

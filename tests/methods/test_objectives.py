@@ -73,23 +73,6 @@ def test_simclr_loss_equals_a_plain_loop_over_equation_8(temperature: float) -> 
         assert nt_xent(z[0], z[1], temperature)[model].item() == pytest.approx(expected, abs=1e-12)
 
 
-def test_byol_distance_equals_equation_9_for_vectors_of_length_one() -> None:
-    p, z = torch.randn(2, 3, 5, 4, dtype=torch.float64)
-    for model in range(3):
-        expected = [
-            float(((a / a.norm() - b / b.norm()) ** 2).sum())
-            for a, b in zip(p[model], z[model], strict=True)
-        ]
-        assert distance(p, z)[model].item() == pytest.approx(sum(expected) / 5, abs=1e-12)
-
-
-def test_simsiam_loss_equals_a_plain_loop_over_equation_12() -> None:
-    p, z = torch.randn(2, 3, 5, 4, dtype=torch.float64)
-    for model in range(3):
-        expected = -sum(cosine(a, b) for a, b in zip(p[model], z[model], strict=True)) / 5
-        assert negative_similarity(p, z)[model].item() == pytest.approx(expected, abs=1e-12)
-
-
 def test_supervised_loss_equals_a_plain_loop_over_the_cross_entropy() -> None:
     state, (x, y) = weights("supervised"), views_of()
     w, b = state["encoder.dense.weight"][0], state["encoder.dense.bias"][0]

@@ -8,11 +8,9 @@ import torch
 from torch import Tensor
 
 from fedrepro.methods.clusters.balanced_clustering import sinkhorn
-from fedrepro.methods.clusters.kmeans import group_means
 from fedrepro.methods.nn.layers import is_buffer
 from fedrepro.methods.objectives._memory import enqueue, is_filled, new_queue, unit
 from fedrepro.methods.objectives.moco import info_nce
-from fedrepro.methods.objectives.rotation import rotations
 from fedrepro.methods.objectives.smog import GROUPS, moved, similarities
 from fedrepro.methods.objectives.swav import PROTOTYPES, swapped_prediction
 from fedrepro.methods.state import State, clone, take
@@ -34,16 +32,6 @@ def test_the_loss_equals_a_plain_loop_over_equation_1(temperature: float) -> Non
             rest = sum(math.exp(float(q[model, i] @ n) / temperature) for n in negatives[model])
             expected = -math.log(top / (top + rest))
             assert losses[model, i].item() == pytest.approx(expected, abs=1e-12)
-
-
-def test_negatives_that_are_not_valid_do_not_count() -> None:
-    q, k, negatives = vectors(2, 5, 4), vectors(2, 5, 4), vectors(2, 8, 4)
-    valid = torch.tensor([[True] * 3 + [False] * 5, [True] * 6 + [False] * 2])
-    losses = info_nce(q, k, negatives, 0.2, valid)
-    for model, kept in enumerate([3, 6]):
-        one = slice(model, model + 1)
-        expected = info_nce(q[one], k[one], negatives[one, :kept], 0.2)
-        torch.testing.assert_close(losses[one], expected)
 
 
 def test_the_loss_equals_that_of_lightly() -> None:
@@ -152,25 +140,6 @@ def projected(learner: Any, state: State, x: Tensor) -> Tensor:
     return z
 
 
-def test_group_means_equal_a_plain_loop_and_empty_groups_are_zero() -> None:
-    x, group = torch.randn(3, 9, 4), torch.randint(5, (3, 9))
-    means, sizes = group_means(x, group, 6)
-    for model in range(3):
-        for g in range(6):
-            members = [row for row, name in zip(x[model], group[model], strict=True) if name == g]
-            assert sizes[model, g] == len(members)
-            expected = torch.stack(members).mean(0) if members else torch.zeros(4)
-            torch.testing.assert_close(means[model, g], expected)
-
-
-def test_one_step_of_the_group_momentum_by_hand() -> None:
-    """Two features nearest to the first group, one nearest to the second, none to the third."""
-    groups = torch.tensor([[[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]]])
-    x = torch.tensor([[[2.0, 1.0], [4.0, 1.0], [0.0, 3.0]]])
-    expected = torch.tensor([[[0.9 * 1 + 0.1 * 3, 0.1 * 1], [0.0, 0.9 + 0.1 * 3], [-1.0, -1.0]]])
-    torch.testing.assert_close(moved(groups, x, 0.9), expected)
-
-
 def test_gradients_reach_a_group_through_its_new_members_alone() -> None:
     groups = torch.tensor([[[1.0, 0.0], [0.0, 1.0]]], requires_grad=True)
     x = torch.tensor([[[2.0, 1.0], [4.0, 1.0], [0.0, 3.0]]], requires_grad=True)
@@ -194,7 +163,7 @@ def test_groups_assignments_and_logits_are_lightlys() -> None:
 
 
 def test_the_loss_equals_a_plain_loop_over_its_definition() -> None:
-    learner, state, views = small_learner("smog", n_groups=4, temperature=0.3, group_momentum=0.5)
+    learner, state, views = small_learner("smog", n_groups=4, temperature=0.3, group_momentum=0.8)
     memory = learner.memory(state)
     groups, kept = state[GROUPS][0].clone(), clone(state)
     loss = learner.loss(state, memory, views, None)
@@ -213,7 +182,7 @@ def test_the_loss_equals_a_plain_loop_over_its_definition() -> None:
     for g in range(4):
         members = [row for row in z[0] if nearest(row) == g]
         if members:
-            after[g] = 0.5 * groups[g] + 0.5 * torch.stack(members).mean(0)
+            after[g] = 0.8 * groups[g] + 0.2 * torch.stack(members).mean(0)
     total = 0.0
     for predicted, seen in zip(p, other, strict=True):
         exponentials = [math.exp(cosine(predicted, g) / 0.3) for g in after]
@@ -275,18 +244,6 @@ def test_prototypes_are_brought_to_length_one_and_trained() -> None:
     lengths = state[PROTOTYPES].detach().norm(dim=2)
     torch.testing.assert_close(lengths, torch.ones_like(lengths))
     assert bool(state[PROTOTYPES].grad.any())  # type: ignore[union-attr]
-
-
-def test_rotations_are_numpys_quarter_turns_with_their_number() -> None:
-    x = torch.rand(2, 3, 1, 4, 4)
-    turned, turns = rotations(x)
-    assert turned.shape == (2, 12, 1, 4, 4)
-    for model in range(2):
-        for place in range(12):
-            image = x[model, place % 3, 0].numpy()
-            expected = np.rot90(image, k=int(turns[model, place]))
-            assert np.array_equal(turned[model, place, 0].numpy(), expected)
-        assert sorted(turns[model].tolist()) == [0] * 3 + [1] * 3 + [2] * 3 + [3] * 3
 
 
 def test_the_loss_equals_a_plain_loop_over_the_four_turns() -> None:

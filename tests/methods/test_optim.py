@@ -46,22 +46,6 @@ def test_adam_takes_torchs_steps_whatever_the_order_of_memory(
             torch.testing.assert_close(left, right)
 
 
-def test_weights_with_gaps_between_them_are_left_to_torch() -> None:
-    table = torch.randn(4, 6)
-    weights = table[:, ::2].requires_grad_()
-    optimizer = make_optimizer("adam", [weights], 0.1)
-    assert not optimizer.param_groups[0].get("fused")
-
-
-def test_plain_sgd_moves_weights_with_gaps_between_them() -> None:
-    weights = torch.zeros(4, 6)[:, ::2].requires_grad_()
-    gradient = torch.arange(12.0).view(4, 3)
-    optimizer = make_optimizer("sgd", [weights], 0.5)
-    (weights * gradient).sum().backward()
-    optimizer.step()
-    torch.testing.assert_close(weights.detach(), -0.5 * gradient)
-
-
 def steps(
     make: Callable[[list[torch.Tensor]], Optimizer], start: torch.Tensor, gaps: bool
 ) -> torch.Tensor:
@@ -94,11 +78,6 @@ def test_every_optimizer_reads_what_it_is_given_as_torchs_does(
     start = 3 + torch.randn(4, 6)
     found = steps(lambda w: make_optimizer(name, w, 0.05, momentum, decay), start, gaps)
     torch.testing.assert_close(found, steps(theirs, start, gaps=False))
-
-
-def test_an_unknown_name_is_refused_by_naming_the_known_ones() -> None:
-    with pytest.raises(ValueError, match=r"'adma' is not known \(known: adam, adamw, lars, sgd\)"):
-        make_optimizer("adma", [torch.zeros(1, requires_grad=True)], 0.1)
 
 
 def by_hand(

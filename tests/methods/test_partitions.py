@@ -69,22 +69,6 @@ def test_clients_are_equally_divided_into_three_groups(count: int) -> None:
     assert torch.equal(federation.group, federation.group.sort().values)
 
 
-@pytest.mark.parametrize("count", [15, 30, 60, 90, 240])
-def test_images_are_shared_only_where_a_class_has_too_few(count: int) -> None:
-    federation = deal(ClassGroups(count=count))
-    held = uses(federation.train_of, len(STL_TRAIN))
-    demand = federation.class_counts().sum(dim=0)
-    expected_shared = 0
-    for c in range(10):
-        of_class = held[STL_TRAIN.labels == c]
-        rounds, extra = divmod(int(demand[c]), 500)
-        assert of_class.min() == rounds
-        assert of_class.max() == rounds + (extra > 0)
-        assert int((of_class == rounds + 1).sum()) == extra
-        expected_shared += extra if rounds == 1 else 500 if rounds > 1 else 0
-    assert federation.n_shared_images() == expected_shared
-
-
 def test_the_size_of_test_sets_does_not_change_the_training_images() -> None:
     small, large = deal(ClassGroups(test_size=10)), deal(ClassGroups(test_size=50))
     assert all(map(torch.equal, small.train_of, large.train_of))

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from fedrepro.methods.data.federation import ImageSet, to_float
 from fedrepro.methods.federated import loop
@@ -17,7 +17,13 @@ from fedrepro.methods.nn.layers import is_buffer
 from fedrepro.methods.registry import find, names
 from fedrepro.methods.state import State, part, repeat, take
 from fedrepro.methods.training.local_loss import Batch
-from tests.methods.conftest import after_rounds, make_task, one_round
+from tests.methods.conftest import (
+    after_rounds,
+    in_torch_nn,
+    make_task,
+    one_round,
+    train_in_torch,
+)
 
 OPTIONS: dict[str, Any] = {
     "rounds": 2,
@@ -95,13 +101,12 @@ def test_private_weights_outlive_a_round(name: str) -> None:
     """The second round starts from the kept part of the first one and the new shared part."""
     task, m = make_task((8, 8)), method(name)
     server, memory, clients = m.start(task, 0), m.new_memory(task), torch.arange(2)
-    _, upload, _ = one_round(m, Round(task, 0, clients), server, memory)
+    _, _, server = one_round(m, Round(task, 0, clients), server, memory)
     kept = take(memory.private.state, clients)
-    server = m.aggregate(Round(task, 0, clients), server, upload)
     received = m.broadcast(Round(task, 1, clients), server).shared["weights"]
     start = {**repeat(received, 2), **kept}
     expected = m.train(Round(task, 1, clients), m.local_loss(task, received), start).state
-    m.local_update(Round(task, 1, clients), m.broadcast(Round(task, 1, clients), server), memory)
+    one_round(m, Round(task, 1, clients), server, memory)
     for key, value in memory.private.state.items():
         assert torch.equal(value, expected[key])
         assert not torch.equal(value[0], value[1])
@@ -115,18 +120,12 @@ def test_heads_are_adapted_as_torch_trains_them_one_by_one() -> None:
     for client, own in enumerate(task.federation.train_of):
         with torch.no_grad():
             h = task.model.features(server, to_float(task.federation.train.images[own])[None])[0]
-        head = nn.Linear(h.shape[1], 3)
-        head.weight.data = server["head.0.weight"][0].clone()
-        head.bias.data = server["head.0.bias"][0].clone()
+        head, stream = in_torch_nn(part(server, HEAD)), task.seeds.generator("batches", 0, client)
         steps = torch.optim.SGD(head.parameters(), lr=0.05)
-        stream = task.seeds.generator("batches", 0, client)
-        for _ in range(2):
-            for batch in torch.randperm(len(own), generator=stream).split(4):
-                steps.zero_grad()
-                F.cross_entropy(head(h[batch]), labels[own][batch]).backward()
-                steps.step()
-        torch.testing.assert_close(memory.adapted["head.0.weight"][client], head.weight.data)
-        torch.testing.assert_close(memory.adapted["head.0.bias"][client], head.bias.data)
+        train_in_torch(head, steps, h, labels[own], 4, range(2), stream)
+        weight, bias = head.parameters()
+        torch.testing.assert_close(memory.adapted["head.0.weight"][client], weight.data)
+        torch.testing.assert_close(memory.adapted["head.0.bias"][client], bias.data)
         for key, value in part(memory.adapted, ENCODER).items():
             assert torch.equal(value[client], server[key][0])
 

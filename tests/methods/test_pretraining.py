@@ -14,6 +14,7 @@ from fedrepro.methods.registry import find
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
 from fedrepro.methods.training.pretraining import PretrainingOptions, batches, encode, pretrain
+from tests.methods.conftest import in_torch_nn
 
 torch.set_num_threads(1)  # on tensors this small, threads wait for each other
 
@@ -83,19 +84,7 @@ def test_supervised_training_without_augmentation_equals_a_torch_nn_loop() -> No
     portion, seeds = blobs(10), Seeds(0)
     start = find("objective", "supervised")().build(ENCODER.build(1, 8), 8, 4)
     state = start.new(seeds.generator("weights", "pretraining"))
-    model = nn.Sequential(
-        nn.Conv2d(1, 4, 3, 2, 1),
-        nn.ReLU(),
-        nn.Conv2d(4, 8, 3, 2, 1),
-        nn.ReLU(),
-        nn.Flatten(),
-        nn.Linear(32, 8),
-        nn.ReLU(),
-        nn.Linear(8, 4),
-    )
-    with torch.no_grad():
-        for mine, value in zip(model.parameters(), state.values(), strict=True):
-            mine.copy_(value[0])
+    model = in_torch_nn(state)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, foreach=False)
     order = seeds.generator("pretraining", "order")
     losses = []

@@ -146,11 +146,6 @@ def test_twins_meet_half_a_batch_apart() -> None:
     assert seen == [(10, True)]
 
 
-def test_no_image_cannot_be_encoded() -> None:
-    with pytest.raises(ValueError, match="no images"):
-        drawn_pairs(images(0), [torch.arange(0)], 3, Augmentation(), [torch.Generator()])
-
-
 @dataclass(frozen=True)
 class Held:
     """Representations in one tensor, images x vectors x 2 x ..."""

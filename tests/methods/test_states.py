@@ -36,23 +36,10 @@ def test_weighted_average_equals_numpy(models: int, averages: int, seed: int) ->
             np.testing.assert_allclose(result[name][row].numpy(), expected, atol=1e-6)
 
 
-def test_weighted_average_with_one_hot_rows_picks_models() -> None:
-    state = pool(3)
-    picked = states.weighted_average(state, torch.tensor([[0.0, 5.0, 0.0], [1.0, 0.0, 0.0]]))
-    chosen = states.take(state, [1, 0])
-    for name in state:
-        torch.testing.assert_close(picked[name], chosen[name])
-
-
 def test_weighted_average_of_counters_is_rounded_and_keeps_its_type() -> None:
     average = states.weighted_average({"steps": torch.tensor([2, 3])}, torch.tensor([[1.0, 3.0]]))
     assert average["steps"].dtype == torch.int64
     assert average["steps"].tolist() == [3]
-
-
-def test_weighted_average_refuses_a_row_without_weight() -> None:
-    with pytest.raises(ValueError, match="positive weight"):
-        states.weighted_average(pool(2), torch.tensor([[1.0, 1.0], [0.0, 0.0]]))
 
 
 def test_take_copies_and_allows_repeats() -> None:

@@ -117,9 +117,7 @@ def test_clients_remember_their_own_last_model() -> None:
         assert not value[1].any()
     # A client that was away begins from what it then receives.
     later = {name: value + 1 for name, value in server.items()}
-    method.local_update(
-        Round(task, 1, torch.tensor([1])), method.broadcast(Round(task, 1, clients), later), memory
-    )
+    one_round(method, Round(task, 1, torch.tensor([1])), later, memory)
     assert not any(torch.equal(v[1:2], server[k]) for k, v in memory.previous.state.items())
 
 
