@@ -10,7 +10,8 @@ import sys
 import tarfile
 import venv
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -191,6 +192,17 @@ def test_the_guide_to_tables_is_followed_literally_in_an_empty_folder(
     assert (tmp_path / "results/reports/mypaper-smoke/report.html").is_file()
 
 
+@contextmanager
+def installed(scripts: Path, folder: Path) -> Iterator[None]:
+    """For a block: the package of a folder is installed, so that it can be edited."""
+    pip = [sys.executable, "-m", "pip", "--python", scripts / "python"]
+    run([*pip, "install", "--no-deps", "--no-build-isolation", "--editable", folder], folder)
+    try:
+        yield
+    finally:
+        run([*pip, "uninstall", "--yes", "mypackage"], folder)
+
+
 def blocks(guide: str, language: str) -> list[str]:
     """The code of one language in a guide."""
     text = (ROOT / "docs" / guide).read_text(encoding="utf-8")
@@ -212,13 +224,11 @@ def test_the_guide_to_methods_is_followed_literally_with_a_package_of_ones_own(
     (package / "__init__.py").touch()
     (package / "my_method.py").write_text(module)
     (tmp_path / "pyproject.toml").write_text(PACKAGE + entry_point)
-    pip = [sys.executable, "-m", "pip", "--python", scripts / "python"]
-    run([*pip, "install", "--no-deps", "--no-build-isolation", "--editable", tmp_path], tmp_path)
 
     def told_by(commands: str) -> str:
         return in_bash(scripts, f"exec 2>&1\n{commands}", tmp_path)
 
-    try:
+    with installed(scripts, tmp_path):
         told = told_by(blocks("adding-a-method.md", "bash")[-1])
         assert "federated my-method (mypackage/my_method.py)" in told
         assert "2 cells, 0 claims, 0 problems" in told
@@ -232,61 +242,24 @@ def test_the_guide_to_methods_is_followed_literally_with_a_package_of_ones_own(
         told = told_by(again)
         assert "stale: mypackage/my_method.py has changed since 2 trials were made" in told
         assert "trials: 2 trained, 2 reused" in told
-    finally:
-        run([*pip, "uninstall", "--yes", "mypackage"], tmp_path)
-
-
-OTHER_FORMATS = """
-from pathlib import Path
-import numpy as np, pandas as pd
-from PIL import Image
-
-held = np.load("own.npz")
-images, labels, split = held["images"], held["labels"], held["split"]
-table = pd.DataFrame(images.reshape(600, -1)).assign(label=labels, split=split)
-table.to_csv("own.csv", index=False)
-for i in range(600):
-    path = Path("pictures", split[i], str(labels[i]), f"{i}.png")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    Image.fromarray(images[i]).save(path)
-try:
-    import datasets
-except ImportError:
-    raise SystemExit
-columns = {"image": datasets.Image(), "label": datasets.ClassLabel(num_classes=10)}
-parts = {}
-for part in ("train", "test"):
-    chosen = [i for i in range(600) if split[i] == part]
-    rows = {"image": [Image.fromarray(images[i]) for i in chosen], "label": labels[chosen]}
-    parts[part] = datasets.Dataset.from_dict(rows, features=datasets.Features(columns))
-datasets.DatasetDict(parts).save_to_disk("saved")
-"""
-
-
-@pytest.fixture
-def project(scripts: Path, tmp_path: Path) -> Path:
-    """A new project with the modules and the file of docs/own-data.md."""
-    run([scripts / "fedrepro", "new-project", "mine"], tmp_path)
-    place = tmp_path / "mine"
-    guide = (ROOT / "docs" / "own-data.md").read_text(encoding="utf-8")
-    modules = re.findall(r"`(mypackage/\w+\.py)`[^`].*?```python\n(.*?)```", guide, re.DOTALL)
-    assert len(modules) == 3
-    for name, code in modules:
-        (place / name).write_text(code)
-    (script,) = [code for code in blocks("own-data.md", "python") if "np.savez" in code]
-    run([scripts / "python", "-c", script + OTHER_FORMATS], place)
-    return place
 
 
 @pytest.mark.slow
 def test_the_guide_to_data_of_ones_own_is_followed_in_a_new_project(
-    scripts: Path, project: Path
+    scripts: Path, tmp_path: Path
 ) -> None:
-    sets = ["own.npz", "own.csv", "pictures/", "mypackage.my_data"]
-    sets += ["saved/"] if (project / "saved").is_dir() else []
+    run([scripts / "fedrepro", "new-project", "mine"], tmp_path)
+    project = tmp_path / "mine"
+    guide = (ROOT / "docs" / "own-data.md").read_text(encoding="utf-8")
+    modules = re.findall(r"`(mypackage/\w+\.py)`[^`].*?```python\n(.*?)```", guide, re.DOTALL)
+    assert len(modules) == 3
+    for name, code in modules:
+        (project / name).write_text(code)
+    (script,) = [code for code in blocks("own-data.md", "python") if "np.savez" in code]
+    run([scripts / "python", "-c", script], project)
     smoke = [scripts / "fedrepro", "run", "mypaper", "--profile", "smoke", "--jobs", "0"]
     smoke += ["--trials", "1"]
-    for name in sets:
+    for name in ("own.npz", "mypackage.my_data"):
         told = run([*smoke, "--rows", "FedAvg", "--on", name], project)
         assert f"smoke: {name}#" in told
     paper = project / "tables" / "mypaper"
@@ -297,26 +270,9 @@ def test_the_guide_to_data_of_ones_own_is_followed_in_a_new_project(
         file.write_text(re.sub(r"\[(7\d)\.\d, (7\d)\.\d\]", r"[0.\1, 0.\2]", text))
     [points] = [code for code in blocks("own-data.md", "toml") if "entry-points" in code]
     (project / "pyproject.toml").write_text(PACKAGE + points)
-    pip = [sys.executable, "-m", "pip", "--python", scripts / "python"]
-    run([*pip, "install", "--no-deps", "--no-build-isolation", "--editable", project], project)
-    try:
+    with installed(scripts, project):
         run([scripts / "fedrepro", "check", "mypaper"], project)
         assert "cells: 6 NOT COMPARED" in run([*smoke, "--on", "my-data"], project)
-    finally:
-        run([*pip, "uninstall", "--yes", "mypackage"], project)
-
-
-@pytest.mark.slow
-def test_a_mistake_in_a_method_of_ones_own_is_told_with_its_line(
-    scripts: Path, project: Path
-) -> None:
-    method = project / "mypackage" / "my_method.py"
-    method.write_text(method.read_text().replace("self.keep * server", "self.kept * server"))
-    (line,) = [i for i, one in enumerate(method.read_text().splitlines(), 1) if "self.kept" in one]
-    failing = "fedrepro run mypaper --profile smoke --rows 'My method' --jobs 2 -v 2>&1 || true"
-    told = in_bash(scripts, failing, project)
-    assert f"(mypackage/my_method.py:{line}, in " in told
-    assert f'my_method.py", line {line}' in told
 
 
 @pytest.mark.slow

@@ -1,8 +1,6 @@
 """A tiny experiment on real digits as config and paper, and stores of it."""
 
 import copy
-import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +14,9 @@ from fedrepro.benchmark.spec.settings import merge
 from fedrepro.benchmark.store.store import Store
 from fedrepro.methods.outcome import Curve, Outcome
 from tests.benchmark.audit.small_paper import cell
-from tests.benchmark.small_papers import TINY, as_published
+from tests.benchmark.small_papers import TINY, Make, MakePaper, as_published
 
 torch.set_num_threads(1)
-
-OF_THE_MOMENT = ("wall_s", "started", "peak_bytes")
-"""Provenance that two runs of one plan on one machine do not share."""
 
 
 @pytest.fixture
@@ -31,7 +26,7 @@ def tiny() -> dict[str, Any]:
 
 
 @pytest.fixture
-def tiny_config() -> Callable[..., RunConfig]:
+def tiny_config() -> Make:
     """Makes the tiny experiment's config, changed by nested mappings."""
 
     def make(*changes: dict[str, Any], metric: str = "accuracy") -> RunConfig:
@@ -43,7 +38,7 @@ def tiny_config() -> Callable[..., RunConfig]:
 
 
 @pytest.fixture
-def tiny_paper() -> Callable[..., Paper]:
+def tiny_paper() -> MakePaper:
     """Makes a paper of one table: a row per (label, changes), a column per reading."""
 
     def make(
@@ -76,28 +71,3 @@ def outcome() -> Outcome:
 def store(tmp_path: Path) -> Store:
     """An empty store whose sources never change."""
     return Store(tmp_path / "store", source_of=lambda config: {"methods/a.py": "1"})
-
-
-@pytest.fixture
-def contents_of() -> Callable[[Path], dict[str, Any]]:
-    """Makes all that a store keeps, by file, but for what depends on the moment: bytes of arrays,
-    records without times and interruptions, notes of errors. Two equal stores give equal contents.
-    """
-
-    def contents(root: Path) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for folder in ("trials", "errors", "unfinished"):
-            for file in sorted((root / folder).rglob("*")):
-                if file.is_file():
-                    found[str(file.relative_to(root))] = file.read_bytes()
-        for name, content in found.items():
-            if name.startswith("trials/") and name.endswith(".json"):
-                plain = json.loads(content)
-                del plain["sha256"]
-                for moment in OF_THE_MOMENT:
-                    del plain["provenance"][moment]
-                plain["provenance"].pop("interrupted")
-                found[name] = plain
-        return found
-
-    return contents

@@ -24,11 +24,13 @@ def carry_out(
 
 
 def numbers(store: Store) -> dict[tuple[str, int], Any]:
-    """All that trials gave, and the checksums of their arrays; not when and how long."""
-    return {
-        (one.run, one.seed): (one.metrics, one.counts, one.arrays, one.encoder)
-        for one in store.records()
-    }
+    """All that trials gave, and of what; the checksums of their arrays; not when and how long."""
+    found = {}
+    for one in store.records():
+        made = tuple(one.provenance.get(name) for name in ("device", "versions", "data"))
+        gave = (one.metrics, one.counts, one.arrays, one.encoder)
+        found[one.run, one.seed] = (*gave, one.source, made)
+    return found
 
 
 def finished(store: Path) -> dict[str, bytes]:

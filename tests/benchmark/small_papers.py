@@ -2,15 +2,18 @@
 
 import json
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.planning.resolve import Resolved, Resolver
 from fedrepro.benchmark.spec.folders import tables_root
-from fedrepro.benchmark.spec.model import Cell, Override, Profile
+from fedrepro.benchmark.spec.model import Cell, Override, Paper, Profile
 from fedrepro.benchmark.spec.printed import Printed
 
+Make, MakePaper = Callable[..., RunConfig], Callable[..., Paper]
+"""The fixtures `tiny_config` and `tiny_paper`."""
 TINY: dict[str, Any] = {
     "method": "fedavg",
     "clients": {

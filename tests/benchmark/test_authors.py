@@ -172,57 +172,43 @@ def test_a_central_objective_has_its_options_under_pretraining_on_the_data_of_th
     assert set(from_authors(plan.cells[0].cell)) == {"pretraining.temperature"}
 
 
+ELSEWHERE = "settings of authors stand under training and augmentation"
+SETTINGS = [
+    ("fedavg", "training.rouns = 3", "training.rouns: no option of fedavg; did you mean 'rounds'"),
+    ("fedavg", "training.autoscaler_tau = 0.7", "training.autoscaler_tau: no option of fedavg"),
+    ("fedavg", "training.rounds = 'many'", "training.rounds: must be a whole number"),
+    ("fedavg", "training.rounds = 10000000000", "training.rounds: must lie between"),
+    ("fedavg", "augmentation.hues = 0.1", "augmentation.hues: unknown key; did you mean"),
+    ("fedavg", "clients.count = 3", f"clients: {ELSEWHERE}"),
+    ("fedavg", "training = 3", f"training: {ELSEWHERE}"),
+    ("byol", "training.momentum = 0.9", "training: settings of authors stand under options"),
+    ("byol", "options.rounds = 3", "options.rounds: no option of byol"),
+]
+SHAPES = [
+    ("[[authors]]\n[authors.settings]\n", "1: authors[1]: 'source' is missing"),
+    (block("") + "[[authors]]\nsource = 3\nsettings = {}\n", "6: authors[2].source: must be text"),
+    ('[[authors]]\nsource = "a"\ndate = "b"\nsettings = {}\n', "3: authors[1].date: unknown key"),
+    (block("", data="cifar11"), "3: authors[1].data: unknown data set 'cifar11'; did you mean 'c"),
+    ("authors = []", "1: authors: is empty"),
+    ("[[authors]", "1: not valid TOML"),
+]
+
+
 @pytest.mark.parametrize(
-    ("kind", "name", "text", "said"),
+    ("name", "text", "said"),
     [
-        ("federated", "fedavg", "training.roun = 3", ":4: authors[1].settings.training.roun: no"),
-        ("federated", "fedavg", "training.autoscaler_tau = 0.7", "no option of fedavg"),
-        ("federated", "fedavg", "training.rounds = 'many'", "rounds: must be a whole number"),
-        ("federated", "fedavg", "training.rounds = 10000000000", "must lie between"),
-        ("federated", "fedavg", "augmentation.hues = 0.1", "unknown key; did you mean"),
-        ("federated", "fedavg", "clients.count = 3", "stand under training and augmentation"),
-        ("federated", "fedavg", "training = 3", "stand under training and augmentation"),
-        ("objective", "byol", "training.momentum = 0.9", "stand under options"),
-        ("objective", "byol", "options.rounds = 3", "no option of byol"),
+        *((name, block(text), f"4: authors[1].settings.{said}") for name, text, said in SETTINGS),
+        *(("fedavg", text, said) for text, said in SHAPES),
     ],
 )
-def test_a_wrong_setting_is_one_line_with_file_and_key(
-    kind: str, name: str, text: str, said: str, lend: Lend
+def test_a_paper_whose_method_has_a_wrong_file_is_refused_in_a_line_with_file_and_key(
+    name: str, text: str, said: str, lend: Lend, planned: Callable[..., Plan]
 ) -> None:
-    lend(kind, name, block(text))
+    lend("objective" if name == "byol" else "federated", name, text)
     with pytest.raises(SpecError) as refused:
-        authors.read(kind, name, authors.files(kind)[name])
+        planned(f'method = "{"fedbyol" if name == "byol" else name}"')
     (line,) = str(refused.value).splitlines()
-    assert f"{name}.toml:4: authors[1].settings." in line
-    assert said in line
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("[[authors]]\n[authors.settings]\n", "1: authors[1]: 'source' is missing"),
-        (block("") + "\n[[authors]]\nsource = 3\nsettings = {}\n", "must be text, not 3"),
-        ('[[authors]]\nsource = "a"\ndate = "b"\nsettings = {}\n', "3: authors[1].date: unknown"),
-        (block("", data="cifar11"), "unknown data set 'cifar11'; did you mean 'cifar10'?"),
-        ("authors = []", "authors: is empty"),
-        ("[[authors]", "not valid TOML"),
-    ],
-)
-def test_a_file_of_the_wrong_shape_is_one_line(text: str, said: str, lend: Lend) -> None:
-    lend("federated", "fedavg", text)
-    with pytest.raises(SpecError) as refused:
-        authors.read("federated", "fedavg", authors.files("federated")["fedavg"])
-    assert "fedavg.toml:" in str(refused.value)
-    assert said in str(refused.value)
-    assert len(str(refused.value).splitlines()) == 1
-
-
-def test_a_paper_whose_method_has_a_wrong_file_is_not_loaded(
-    lend: Lend, planned: Callable[..., Plan]
-) -> None:
-    lend("federated", "fedavg", block("training.rouns = 3"))
-    with pytest.raises(SpecError, match=r"fedavg\.toml:4: .*did you mean 'rounds'"):
-        planned('method = "fedavg"')
+    assert f"{name}.toml:{said}" in line
 
 
 def test_all_files_of_the_suite_are_sound_and_one_without_a_module_is_found(lend: Lend) -> None:

@@ -158,23 +158,6 @@ def test_a_narrow_terminal_breaks_lines_between_words(monkeypatch: pytest.Monkey
     assert {len(one) - len(one.lstrip()) for one in shown[1:]} == {9}
 
 
-@pytest.mark.parametrize("profile", ["../../elsewhere", "x" * 300])
-def test_a_profile_cannot_lead_out_of_the_folder_of_reports(
-    profile: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    shutil.copytree(tables_root() / "fcl", tmp_path / "tables" / "fcl")
-    spec = tmp_path / "tables" / "fcl" / "paper.toml"
-    spec.write_text(spec.read_text("utf-8").replace("profiles.smoke", f"profiles.'{profile}'"))
-    for verb in ("report", "run"):
-        assert main([verb, "fcl", "--profile", profile, "--store", "store"]) == 2
-        assert "Traceback" not in capsys.readouterr().err
-    assert {path.name for path in tmp_path.iterdir()} == {"tables"}
-
-
 def test_what_is_stored_is_found_under_whichever_profile_it_was_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

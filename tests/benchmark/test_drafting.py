@@ -65,12 +65,6 @@ def test_of_at_least_sixty_tables_fifty_are_read_whole() -> None:
     assert sum("refused" not in one and "\t?" not in one for one in seen) >= 50
 
 
-@needs_pandoc
-def test_what_stands_before_a_table_may_cite() -> None:
-    parsed = parse("As in [@foo2020]:\n\n| | a | b |\n|---|---|---|\n| X | 1.0 | 2.0 |\n")
-    assert shown(parsed) == "\ta\tb\nX\t1.0\t2.0"
-
-
 CSV = "Method,A,B\nFedAvg,44.13,—\nOurs,46.40 ± 0.5,OOM\nFedProx,1/2,3.0 (0.1)\n"
 
 
@@ -92,27 +86,6 @@ def test_digits_stay_as_printed_and_known_methods_are_bound() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("", "no table found"),
-        ("a,b\nc,d", "no table found"),
-        ("a\n1", "no table found"),
-        pytest.param(
-            r"\begin{tabular}{lr} a & b \end{tabular}", "no table found", marks=needs_pandoc
-        ),
-        (r"\begin{tabular}{lr} a & b", "line 1: the tabular has no end"),
-        (
-            "\\begin{tabular}{lr}\na & b\n\\input{rows}\n\\end{tabular}",
-            "line 3: rows come from another file",
-        ),
-    ],
-)
-def test_text_without_one_table_is_refused(text: str, said: str) -> None:
-    with pytest.raises(FedreproError, match=said):
-        parse(text)
-
-
 def test_without_pandoc_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pypandoc", None)
     monkeypatch.setattr(shutil, "which", lambda name: None)
@@ -125,12 +98,6 @@ def test_a_row_is_bound_to_the_method_that_its_own_label_names() -> None:
     table = "Method,A\nFedAvg,70.0\nIFCA,\nFedProx,72.0\n"
     _, row = tomllib.loads(draft(parse(table), table="1", title="t"))["rows"]
     assert (row["label"], row["method"]) == (["IFCA", "FedProx"], "fedprox")
-
-
-def test_a_point_among_decimal_commas_is_not_understood() -> None:
-    rows = parse("Method;A;B\nFedAvg;1.234;75,5\nIFCA;12,345;76,1\n").rows
-    first, second = ([one.kind for one in row.values] for row in rows)
-    assert (first, second) == (["odd", "number"], ["number", "number"])
 
 
 NAMES = st.text(

@@ -1,5 +1,4 @@
 import dataclasses
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,7 @@ from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.store.store import Store, TrialRecord
 from fedrepro.benchmark.training.training import device_name
-
-Make = Callable[..., RunConfig]
+from tests.benchmark.small_papers import Make
 
 
 def record(config: RunConfig, wall_s: float, device: str = "here", seed: int = 0) -> TrialRecord:

@@ -17,7 +17,7 @@ from fedrepro.benchmark.external.binding import (
     without_line,
 )
 from fedrepro.benchmark.external.rows import Row, read_rows
-from fedrepro.benchmark.judging.evidence import load_trials
+from fedrepro.benchmark.judging.evidence import copied_seeds, load_trials
 from fedrepro.benchmark.judging.external import judge_external
 from fedrepro.benchmark.judging.judge import judge
 from fedrepro.benchmark.planning.plan import make_plan
@@ -38,6 +38,7 @@ PRINTED = {
     "IFCA|FedAvg": 68.6,
     "CP-CFL|SimCLR": 76.7,
 }
+JSON = b'{"table": "11", "row": "a", "column": "b", "seed": 0, "value": %b}'
 LINE = f"11,CP-CFL|SimCLR,{MEAN},0,76.1\n"
 
 
@@ -272,17 +273,9 @@ def test_what_belongs_to_no_cell_is_refused_with_its_line(
         ("a.csv", HEADER.encode() + b'11,"' + b"x" * 200_000 + b'",b,0,1\n', "is no CSV"),
         ("a.jsonl", b"[1, 2]\n", "is no JSON object"),
         ("a.jsonl", b'{"table": ', "is no JSON"),
-        (
-            "a.jsonl",
-            b'{"table": "11", "row": "a", "column": "b", "seed": 0, "value": NaN}',
-            "not finite",
-        ),
+        ("a.jsonl", JSON % b"NaN", "not finite"),
         ("a.jsonl", b"[" * 100_000, "a.jsonl:1: is"),
-        (
-            "a.jsonl",
-            b'{"table": "1", "row": "", "column": "", "seed": 0, "value": 1' + b"0" * 400 + b"}",
-            "is not finite, or beyond",
-        ),
+        ("a.jsonl", JSON % (b"1" + b"0" * 400), "is not finite, or beyond"),
         ("a.jsonl", b'{"value": ' + b"9" * 5000 + b"}", "a.jsonl:1: is no JSON"),
         ("a.toml", b"tool = ", "not valid TOML"),
         ("a.toml", b"tool = 'flower'", "needs [[results]]"),
@@ -346,3 +339,52 @@ def test_seeds_that_are_left_out_are_named(cpcfl: Paper) -> None:
     said = judged(cpcfl, rows).external
     assert said is not None
     assert said.statement.endswith("Of the seeds 0 to 4, 2 are missing: 1, 2.")
+
+
+def runs(rng, repeat, grid=0.01):
+    """Five runs of ten trials, trial k of which repeats trial `repeat[k]`; values on a grid."""
+    drawn = np.round(rng.normal(50, 2, (5, 10)) / grid) * grid
+    return [dict(enumerate(values[repeat])) for values in drawn]
+
+
+@pytest.mark.parametrize(
+    ("repeat", "copies"),
+    [
+        ([0] * 10, dict.fromkeys(range(1, 10), 0)),
+        ([0, 1] * 5, {seed: seed % 2 for seed in range(2, 10)}),
+        ([0, 1, 2, 3, 4, 5, 6, 7, 8, 0], {9: 0}),
+        (list(range(10)), {}),
+    ],
+)
+def test_seeds_that_are_equal_in_all_runs_are_copies(repeat, copies):
+    assert copied_seeds(runs(np.random.default_rng(1), repeat)) == copies
+
+
+def test_one_run_shows_no_copies_and_one_run_that_differs_clears_them():
+    repeated = runs(np.random.default_rng(2), [0] * 10)
+    assert copied_seeds(repeated[:1]) == {}
+    assert copied_seeds([*repeated, {seed: seed / 7 for seed in range(10)}]) == {}
+
+
+def test_equal_values_of_a_coarse_metric_are_seldom_taken_for_copies():
+    rng = np.random.default_rng(3)
+    for count in (2, 3, 5):
+        found = [copied_seeds(runs(rng, list(range(10)), grid=0.5)[:count]) for _ in range(400)]
+        assert sum(map(bool, found)) <= 2
+
+
+@pytest.mark.parametrize("trials", [1, 2])
+def test_copied_trials_reproduce_nothing_and_are_named(trials, cpcfl, accuracies):
+    copied = {row: (values[:trials] * 10)[:10] for row, values in accuracies.items()}
+    [table] = judged(cpcfl, rows_of(copied)).tables
+    cells = [one for one in table.cells if one.mean is not None and one.column[0] == MEAN]
+    assert {one.verdict.word for one in cells} == {"INCONCLUSIVE"}
+    assert all("copies are counted once" in one.verdict.reason for one in cells)
+    assert table.word == "OPEN"
+    assert not {one.word for one in table.claims} & {"HOLDS", "OPPOSITE", "ABSENT"}
+
+
+def test_runs_without_values_are_no_evidence_of_copies():
+    alone = {0: 76.1, 1: 76.1, 2: 75.0}
+    assert copied_seeds([alone, *({} for _ in range(9))]) == {}
+    assert copied_seeds([alone, *(dict(alone) for _ in range(9))]) == {1: 0}

@@ -58,30 +58,32 @@ OURS = 'row = "CP-CFL|SimCLR"\nseed = 0\n'
 IFCA = 'row = "IFCA|None"\nseed = 0\n'
 
 
+ACCURACY = FLOWER + 'key = "accuracy"\n'
+OF_WANDB = WANDB + 'key = "val/acc"\n'
+OF_MLFLOW = MLFLOW + 'key = "val_acc"\n'
+ONE_RUN = 'tool = "wandb"\nfile = "run.csv"\nkey = "val/acc"\n'
+
+
 @pytest.mark.parametrize(
     ("top", "entries", "values"),
     [
-        (FLOWER + 'key = "accuracy"\n', [OURS], [0.761]),
+        (ACCURACY, [OURS], [0.761]),
+        (ACCURACY, [OURS + "round = 50", IFCA + 'round = "best"'], [0.77, 0.77]),
         (
             FLOWER,
             [
-                OURS + 'key = "metrics_distributed_fit.accuracy"',
-                IFCA + 'key = "losses_centralized"',
+                f'{OURS}key = "metrics_distributed_fit.accuracy"',
+                f'{IFCA}key = "losses_centralized"',
             ],
             [0.99, 0.5],
         ),
         (
-            FLOWER + 'key = "accuracy"\n',
-            [OURS + "round = 50", IFCA + 'round = "best"'],
-            [0.77, 0.77],
-        ),
-        (
-            WANDB + 'key = "val/acc"\noffset = 1\n',
+            OF_WANDB + "offset = 1\n",
             [OURS + 'run = "cpcfl-0"', IFCA + 'run = "ifca - none"\nround = "final"'],
             [0.761, 0.655],
         ),
-        ('tool = "wandb"\nfile = "run.csv"\nkey = "val/acc"\n', [OURS], [0.761]),
-        (MLFLOW + 'key = "val_acc"\n', [OURS + 'run = "a1"', IFCA + 'run = "b2"'], [0.761, 0.655]),
+        (ONE_RUN, [OURS], [0.761]),
+        (OF_MLFLOW, [OURS + 'run = "a1"', IFCA + 'run = "b2"'], [0.761, 0.655]),
     ],
 )
 def test_a_map_takes_the_value_of_its_run_key_and_round(
@@ -93,6 +95,12 @@ def test_a_map_takes_the_value_of_its_run_key_and_round(
     assert rows[0].row == "CP-CFL|SimCLR"
 
 
+TWICE = f"{OURS}\n[[results]]\n{OURS.replace('seed = 0', 'seed = 1')}"
+MISSPELT = FLOWER + 'key = "metrics_distributed.acuracy"\n'
+GROUPS = 'tool = "wandb"\nfile = "grouped.csv"\nkey = "val/acc"\nrun = "cpcfl-0"\n'
+OF_A1 = OF_MLFLOW + 'run = "a1"\n'
+
+
 @pytest.mark.parametrize(
     ("top", "entry", "said"),
     [
@@ -100,43 +108,19 @@ def test_a_map_takes_the_value_of_its_run_key_and_round(
         (FLOWER, OURS, "'key' is missing"),
         (FLOWER + 'key = "a"\nruns = "x"\n', OURS, "did you mean 'run'"),
         (FLOWER + 'key = "f1"\n', OURS, "say which"),
-        (
-            FLOWER + 'key = "metrics_distributed.acuracy"\n',
-            OURS,
-            "did you mean 'metrics_distributed.accuracy'",
-        ),
+        (MISSPELT, OURS, "did you mean 'metrics_distributed.accuracy'"),
         (FLOWER + 'key = "broken"\n', OURS, "not finite"),
-        (
-            FLOWER + 'key = "metrics_distributed.f1"\n',
-            OURS,
-            "round 100 is not there (rounds 1 to 1)",
-        ),
+        (FLOWER + 'key = "metrics_distributed.f1"\n', OURS, "100 is not there (rounds 1 to 1)"),
         ('tool = "flower"\nfile = "chart.csv"\nkey = "a"\n', OURS, "is no JSON"),
         ('tool = "flower"\nfile = "gone.json"\nkey = "a"\n', OURS, "No such file"),
-        (WANDB + 'key = "val/acc"\n', OURS, "name one"),
-        (
-            'tool = "wandb"\nfile = "run.csv"\nkey = "val/acc"\nround = 100\n',
-            f"{OURS}\n[[results]]\n{OURS.replace('seed = 0', 'seed = 1')}",
-            "is that of another trial; first at",
-        ),
-        (
-            'tool = "wandb"\nfile = "grouped.csv"\nkey = "val/acc"\nrun = "cpcfl-0"\n',
-            OURS,
-            "groups several runs",
-        ),
+        (OF_WANDB, OURS, "name one"),
+        (ONE_RUN + "round = 100\n", TWICE, "is that of another trial; first at"),
+        (GROUPS, OURS, "groups several runs"),
         ('tool = "wandb"\nfile = "metrics.csv"\nkey = "a"\n', OURS, "has no 'a' (known: key"),
         ('tool = "mlflow"\nfile = "run.csv"\nkey = "val/acc"\n', OURS, "MLflow"),
-        (MLFLOW + 'key = "val_acc"\n', OURS, "name one"),
-        (
-            MLFLOW + 'key = "val_acc"\nrun = "a1"\n',
-            OURS.replace("CP-CFL|SimCLR", "CP-CFL|SimCRL"),
-            "did you mean 'CP-CFL|SimCLR'",
-        ),
-        (
-            MLFLOW + 'key = "val_acc"\nrun = "a1"\n',
-            OURS.replace("0", "-1"),
-            "seed: must be at least 0",
-        ),
+        (OF_MLFLOW, OURS, "name one"),
+        (OF_A1, OURS.replace("SimCLR", "SimCRL"), "did you mean 'CP-CFL|SimCLR'"),
+        (OF_A1, OURS.replace("0", "-1"), "seed: must be at least 0"),
     ],
 )
 def test_what_a_map_cannot_mean_is_said_in_one_line(

@@ -1,13 +1,10 @@
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.store import fingerprint
-
-Make = Callable[..., RunConfig]
+from tests.benchmark.small_papers import Make
 
 
 @pytest.fixture

@@ -25,7 +25,6 @@ from fedrepro.benchmark.audit.findings import findings_for
 from fedrepro.benchmark.claims.answer import Known, answer_claim
 from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.claims.printed import support
-from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.data import own
 from fedrepro.benchmark.data.sets.emnist import Emnist
 from fedrepro.benchmark.errors import FedreproError, SpecError, StoreError
@@ -39,6 +38,7 @@ from fedrepro.benchmark.store.checkpoints import TrialFile
 from fedrepro.benchmark.store.store import Store, weights_from
 from fedrepro.methods.outcome import Curve, Outcome
 from fedrepro.reports import publish
+from tests.benchmark.small_papers import Make
 from tests.hostile import HOSTILE, unseen
 
 Reader = Callable[[random.Random], None]
@@ -168,7 +168,7 @@ def specs(inside: Path) -> Reader:
     return a_spec
 
 
-def stores(inside: Path, tiny_config: Callable[..., RunConfig], outcome: Outcome) -> Reader:
+def stores(inside: Path, tiny_config: Make, outcome: Outcome) -> Reader:
     """A store of two trials and a failure, one of its files damaged."""
     config, source = tiny_config(), {"methods/a.py": "1"}
     whole, root = Store(inside / "whole", lambda config: source), inside / "store"

@@ -6,7 +6,6 @@ import pickle
 import random
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import fields, replace
 from functools import _lru_cache_wrapper, cache
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -29,7 +28,6 @@ from fedrepro.benchmark.training.training import train_trial
 from fedrepro.methods import checkpoint, registry
 from fedrepro.methods.outcome import Outcome
 from fedrepro.methods.state import State
-from fedrepro.methods.training.pretraining import PretrainingOptions
 
 TIMES = ("started", "wall_s", "peak_bytes")
 ALWAYS_S = 1e-9
@@ -166,24 +164,6 @@ def test_stopped_at_every_place(name: tuple[str, str], tmp_path: Path) -> None:
     assert {k: v for k, v in provenance.items() if k not in (*TIMES, "interrupted")} == {
         k: v for k, v in known.items() if k not in (*TIMES, "interrupted")
     }
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("objective", registry.names("objective"))
-def test_every_objective_in_pretraining(objective: str, tmp_path: Path) -> None:
-    like = RUNS["pretraining", "supervised" if objective == "supervised" else "simclr"]
-    made = registry.make("objective", objective, {})
-    options = {f.name: getattr(made, f.name) for f in fields(made)}
-    loop = {f.name: like.options[f.name] for f in fields(PretrainingOptions)}
-    config = replace(
-        like,
-        method=objective,
-        options={**options, **loop, "epochs": 3, "batch_size": 20},
-    )
-    expected, _ = undisturbed(config, 0)
-    found, _, stops = disturbed(config, 0, tmp_path)
-    assert_same(found, expected)
-    assert stops == 3
 
 
 def test_nothing_that_is_registered_is_left_out() -> None:

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import re
 import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -24,60 +25,12 @@ from fedrepro.methods import registry
 Said = pytest.CaptureFixture[str]
 Patch = pytest.MonkeyPatch
 
-FILES = {
-    "stripes.py": '''
-import torch
-
-from fedrepro.benchmark.data.base import DataSet, Stored
-
-
-class Stripes(DataSet):
-    """Images that lie down or stand, in noise."""
-
-    def read(self, part, folder, download):
-        draw = torch.Generator().manual_seed(len(part))
-        images = torch.randint(0, 100, (80, 1, 8, 8), generator=draw, dtype=torch.uint8)
-        labels = torch.arange(80) % 2
-        images[labels == 0, :, ::2] += 100
-        images[labels == 1, :, :, ::2] += 100
-        return Stored(images, labels)
-''',
-    "brier.py": '''
-from torch.nn.functional import one_hot
-
-from fedrepro.methods.metrics.base import Metric
-
-
-class Brier(Metric):
-    """Squared error of the probabilities, a mean over clients."""
-
-    low, high, lower_is_better = 0.0, 2.0, True
-
-    def measure(self, probabilities, labels):
-        each = [((p - one_hot(y, p.shape[1])) ** 2).sum(1).mean() for p, y in
-                zip(probabilities, labels, strict=True)]
-        return sum(map(float, each)) / len(each)
-''',
-    "blocks.py": '''
-from dataclasses import dataclass
-
-import torch
-
-from fedrepro.methods.data.dealing import federation_of
-from fedrepro.methods.data.partitions.base import Partition
-
-
-@dataclass(frozen=True)
-class Blocks(Partition):
-    """The images in their order, the first `first` to one client."""
-
-    first: int = 10
-
-    def deal(self, train, test, n_classes, seeds):
-        rest = torch.arange(self.first, len(train)).tensor_split(self.count - 1)
-        return federation_of(train, test, [torch.arange(self.first), *rest], n_classes)
-''',
-}
+GUIDE = (Path(__file__).parents[2] / "docs/own-data.md").read_text("utf-8")
+CLASSES = [
+    code for code in re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL) if "class " in code
+]
+FILES = dict(zip(("stripes.py", "brier.py", "blocks.py"), CLASSES, strict=True))
+"""The guide's data set `MyData`, its metric and its partition."""
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +138,7 @@ def test_clients_for_whom_the_data_have_too_few_classes_are_not_run() -> None:
     [
         ("dtype=torch.uint8", "dtype=torch.int32", r"ownlab\.broken: images must be uint8"),
         ("% 2", "/ 2", r"ownlab\.broken: labels must be whole numbers"),
-        ("labels == 0", "label == 0", r"NameError: .*\(ownlab/broken\.py:14, in read\)"),
+        ("labels == 0", "label == 0", r"NameError: .*\(ownlab/broken\.py:13, in read\)"),
     ],
 )
 def test_a_data_set_of_a_package_that_is_none_is_named_with_its_line(
@@ -255,10 +208,10 @@ def test_of_several_classes_in_a_module_a_name_chooses_one(place: Path, capsys: 
     with (place / "ownlab" / "both.py").open("a") as file:
         file.write("\n\nclass Half(Brier):\n    high = 1.0\n\n    def measure(self, p, y):\n")
         file.write("        return super().measure(p, y) / 2\n")
-    write_paper("ownlab.both:Stripes", metric="ownlab.both")
+    write_paper("ownlab.both:MyData", metric="ownlab.both")
     assert main(["check", "mine"]) == 2
     assert "exactly one Metric, has 2; ownlab.both:NAME chooses one" in capsys.readouterr().err
-    write_paper("ownlab.both:Stripes", metric="ownlab.both:Half")
+    write_paper("ownlab.both:MyData", metric="ownlab.both:Half")
     run = ["run", "mine", "--profile", "smoke", "--jobs", "0", "--trials", "1", "--out", "half"]
     assert main(run) == 0, capsys.readouterr()
     told = json.loads(Path("half/report.json").read_text("utf-8"))

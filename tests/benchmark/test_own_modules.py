@@ -3,13 +3,12 @@
 import importlib
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 
-from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.spec import authors, names, settings
 from fedrepro.benchmark.store import fingerprint
@@ -17,6 +16,7 @@ from fedrepro.benchmark.store.fingerprint import unfollowed
 from fedrepro.cli import main
 from fedrepro.methods import registry
 from fedrepro.methods.federated.supervised.fedavg import FedAvg
+from tests.benchmark.small_papers import Make
 
 MODULE = '''"""Federated averaging that keeps a share of the old model."""
 
@@ -38,6 +38,7 @@ def mixed(old, new, share):
     return {name: share * old[name] + (1 - share) * new[name] for name in new}
 """
 NAME = "ownpackage.kept"
+SMALL = ("--set", "clients.count=2", "--set", "clients.test_size=10", "--trials", "1")
 Said = pytest.CaptureFixture[str]
 
 
@@ -135,8 +136,7 @@ def test_a_broken_package_ends_no_command_and_is_named(
 def test_a_spec_names_it_with_its_options_and_it_trains(package: Path, capsys: Said) -> None:
     write_paper(NAME, "training.keep = 0.5\n")
     assert main(["check", "mine"]) == 0
-    small = ["--set", "clients.count=2", "--set", "clients.test_size=10", "--trials", "1"]
-    assert main(["run", "mine", "--profile", "smoke", "--jobs", "0", *small]) == 0
+    assert main(["run", "mine", "--profile", "smoke", "--jobs", "0", *SMALL]) == 0
     assert "1 trained" in capsys.readouterr().err
 
 
@@ -161,9 +161,7 @@ def test_a_module_that_is_not_there_is_a_loud_line(package: Path, capsys: Said) 
     assert "NOT IMPLEMENTED: method 'ownpackage.later'" in capsys.readouterr().out
 
 
-def test_its_sources_are_part_of_the_fingerprint(
-    package: Path, tiny_config: Callable[..., RunConfig]
-) -> None:
+def test_its_sources_are_part_of_the_fingerprint(package: Path, tiny_config: Make) -> None:
     config = tiny_config({"method": NAME})
     before = fingerprint.source_of(config)
     assert {"ownpackage/kept.py", "ownpackage/shares.py", "methods/state.py"} <= set(before)
@@ -194,15 +192,15 @@ def test_a_program_is_no_method(package: Path, capsys: Said) -> None:
     assert "method 'numpy.f2py.__main__' cannot be used: " in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("jobs", ["0", pytest.param("1", marks=pytest.mark.slow)])
 def test_a_mistake_shows_its_file_and_line_wherever_it_is_told(
-    package: Path, capsys: Said, monkeypatch: pytest.MonkeyPatch
+    jobs: str, package: Path, capsys: Said, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
     write_paper(NAME)
     (package / "shares.py").write_text(HELPER.replace("new[name]", "new[nome]"))
     forget()
-    small = ["--set", "clients.count=2", "--set", "clients.test_size=10", "--trials", "1"]
-    run = ["run", "mine", "--profile", "smoke", "--jobs", "0", "--out", "told", *small]
+    run = ["run", "mine", "--profile", "smoke", "--jobs", jobs, "--out", "told", *SMALL]
     assert main(run) == 2
     said = capsys.readouterr()
     mistake = "NameError: name 'nome' is not defined (ownpackage/shares.py:3, in "
@@ -226,13 +224,12 @@ def test_a_method_that_leaves_as_it_trains_does_not_end_the_command_well(
     leaving = MODULE.replace("return mixed", "sys.exit(0)\n        return mixed")
     (package / "kept.py").write_text("import sys\n" + leaving)
     forget()
-    small = ["--set", "clients.count=2", "--set", "clients.test_size=10", "--trials", "1"]
-    code = main(["run", "mine", "--profile", "smoke", "--jobs", jobs, *small])
+    code = main(["run", "mine", "--profile", "smoke", "--jobs", jobs, *SMALL])
     assert code not in (0, 3), capsys.readouterr()
 
 
 def test_declared_files_are_part_of_the_fingerprint_and_others_are_told(
-    package: Path, tiny_config: Callable[..., RunConfig]
+    package: Path, tiny_config: Make
 ) -> None:
     config = tiny_config({"method": NAME})
     reading = "import json, os\nfrom pathlib import Path\n" + HELPER
@@ -274,7 +271,7 @@ def test_a_module_that_replaces_a_part_of_fedrepro_is_refused(package: Path, cap
     assert f"{NAME} replaces aggregate of " in capsys.readouterr().err
 
 
-def test_a_computed_import_is_told(package: Path, tiny_config: Callable[..., RunConfig]) -> None:
+def test_a_computed_import_is_told(package: Path, tiny_config: Make) -> None:
     (package / "shares.py").write_text("from importlib import import_module as im\n" + HELPER)
     (told,) = unfollowed([tiny_config({"method": NAME})])
     assert told.startswith("ownpackage/shares.py:1: what import_module finds")

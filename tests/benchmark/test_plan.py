@@ -1,4 +1,3 @@
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -8,8 +7,8 @@ from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import Claim, Omission, Paper, TableProfile
 from fedrepro.benchmark.spec.printed import Printed
+from tests.benchmark.small_papers import MakePaper
 
-MakePaper = Callable[..., Paper]
 SHARED = {"pretraining": {"method": "simclr"}}
 OWN = {"pretraining": {"method": "simclr", "shared": False}}
 

@@ -1,15 +1,14 @@
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from fedrepro.benchmark.planning.plan import Plan, make_plan
-from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.store.store import Store, TrialRecord
 from fedrepro.cli import main
 from fedrepro.methods.outcome import Curve, Outcome
+from tests.benchmark.small_papers import MakePaper
 from tools import published
 
 OUTCOME = Outcome(
@@ -18,7 +17,7 @@ OUTCOME = Outcome(
 
 
 @pytest.fixture
-def plan(tiny_paper: Callable[..., Paper]) -> Plan:
+def plan(tiny_paper: MakePaper) -> Plan:
     return make_plan(tiny_paper({"a": {}}, trials=2), "smoke")
 
 

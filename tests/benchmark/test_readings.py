@@ -1,4 +1,3 @@
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,9 +17,7 @@ from fedrepro.benchmark.spec.readings import readings_of, under
 from fedrepro.benchmark.spec.settings import merge, nested
 from fedrepro.benchmark.store.store import Store
 from fedrepro.methods.outcome import Curve, Outcome
-from tests.benchmark.small_papers import write_papers
-
-MakePaper = Callable[..., Paper]
+from tests.benchmark.small_papers import MakePaper, write_papers
 
 
 def alternative(name: str, **changes: Any) -> Alternative:

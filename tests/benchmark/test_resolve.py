@@ -1,6 +1,5 @@
 import hashlib
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -11,9 +10,7 @@ from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.planning.resolve import Resolver
 from fedrepro.benchmark.spec.model import Override, Profile
 from fedrepro.benchmark.spec.settings import merge
-from tests.benchmark.small_papers import as_published, drawn
-
-Make = Callable[..., RunConfig]
+from tests.benchmark.small_papers import Make, as_published, drawn
 
 
 @pytest.mark.parametrize(

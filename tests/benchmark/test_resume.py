@@ -6,19 +6,17 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
 
 from fedrepro.benchmark.planning.plan import Plan, make_plan
-from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.store.files import sealed
 from fedrepro.benchmark.store.store import Store
 from tests.benchmark.runs import carry_out, finished, numbers
+from tests.benchmark.small_papers import MakePaper
 
-MakePaper = Callable[..., Paper]
 ROWS = {
     "fedavg": {},
     "ifca": {"method": "ifca"},

@@ -1,5 +1,4 @@
 import copy
-from decimal import Decimal
 from typing import Any, Literal
 
 import pytest
@@ -53,23 +52,6 @@ def test_merging_is_associative(a: dict[str, Any], b: dict[str, Any], c: dict[st
 
 
 @pytest.mark.parametrize(
-    ("value", "hint"),
-    [
-        ([1, 2], tuple[int, ...]),
-        ([[0, 1], [2]], tuple[tuple[int, ...], ...]),
-        ([Decimal("0.1"), 2], tuple[float, float]),
-        (3, float),
-        (Decimal("0.001"), float),
-        (5, int | None),
-        ("sgd", Literal["adam", "sgd"]),
-        (True, bool),
-    ],
-)
-def test_values_of_an_options_type_are_taken(value: Any, hint: Any) -> None:
-    assert settings.misfit(value, hint) is None
-
-
-@pytest.mark.parametrize(
     ("value", "hint", "said"),
     [
         (True, int, "must be a whole number, not true"),
@@ -85,12 +67,6 @@ def test_values_of_an_options_type_are_taken(value: Any, hint: Any) -> None:
 )
 def test_a_wrong_type_is_one_clear_line(value: Any, hint: Any, said: str) -> None:
     assert settings.misfit(value, hint) == said
-
-
-def test_options_are_those_of_the_class_and_of_no_other() -> None:
-    mapping = {"name": "cnn", "widths": [8, 16], "dim": 32, "blocks": 4}
-    made = settings.build("encoder", "cnn", mapping)
-    assert (made.widths, made.dim) == ((8, 16), 32)
 
 
 @pytest.mark.parametrize("kind", ["federated", "objective", "encoder", "partition"])

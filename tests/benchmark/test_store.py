@@ -5,7 +5,7 @@ import os
 import re
 import traceback
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,7 @@ from fedrepro.benchmark.printable import without_folders
 from fedrepro.benchmark.store.files import arrays_from, path_segment, seal_of
 from fedrepro.benchmark.store.store import SCHEMA, Store, weights_from
 from fedrepro.methods.outcome import Curve, Outcome
-
-Make = Callable[..., RunConfig]
+from tests.benchmark.small_papers import Make
 
 
 def test_what_is_saved_is_found_by_another_reader(
@@ -77,25 +76,6 @@ def test_numbers_that_are_not_finite_and_arrays_of_objects_are_refused(
     with store.writing(), pytest.raises(ValueError, match=said):
         store.save(config, 0, replace(outcome, **changed), {})
     assert store.find(config, 0) is None
-
-
-def test_edited_source_makes_a_trial_stale_and_names_the_file(
-    tmp_path: Path, tiny_config: Make, outcome: Outcome
-) -> None:
-    now = {"methods/a.py": "1", "methods/b.py": "1"}
-    config = tiny_config()
-    store = Store(tmp_path, lambda config: dict(now))
-    with store.writing():
-        store.save(config, 0, outcome, {})
-        assert store.stale(config, 0) == []
-        now["methods/b.py"] = "2"
-        assert store.find(config, 0) is None
-        assert store.stale(config, 0) == ["methods/b.py"]
-        assert store.stale(config, 1) == []
-        store.save(config, 0, outcome, {})
-    assert store.stale(config, 0) == []
-    sources = [record.source for record in store.records()]
-    assert sorted(source["methods/b.py"] for source in sources) == ["1", "2"]
 
 
 def test_stale_trials_are_found_where_they_are_asked_for_and_say_what_was_edited(

@@ -1,5 +1,4 @@
 import math
-from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
@@ -13,8 +12,8 @@ from fedrepro.benchmark.errors import DataError
 from fedrepro.benchmark.metrics import outside
 from fedrepro.benchmark.training.training import train_trial
 from fedrepro.methods.outcome import Curve, DivergedError, Outcome
+from tests.benchmark.small_papers import Make
 
-Make = Callable[..., RunConfig]
 SIMCLR = {"pretraining": {"method": "simclr"}}
 
 

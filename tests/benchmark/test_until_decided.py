@@ -1,5 +1,5 @@
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,12 +17,12 @@ from fedrepro.benchmark.judging.judge import judge
 from fedrepro.benchmark.planning.plan import Plan, make_plan, reached
 from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.spec.load import load_paper
-from fedrepro.benchmark.spec.model import Claim, Margin, Override, Paper, TableProfile
+from fedrepro.benchmark.spec.model import Claim, Margin, Override, TableProfile
 from fedrepro.benchmark.spec.printed import Printed
 from fedrepro.benchmark.store.store import Store
 from fedrepro.methods.outcome import Curve, Outcome
+from tests.benchmark.small_papers import MakePaper
 
-MakePaper = Callable[..., Paper]
 ROWS = {
     "strong": {"training": {"learning_rate": 0.01}},
     "weak": {"training": {"learning_rate": 0.02}},

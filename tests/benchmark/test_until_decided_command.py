@@ -5,7 +5,6 @@ import json
 import math
 import signal
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,8 +22,8 @@ from fedrepro.benchmark.store.store import Store, TrialRecord
 from fedrepro.cli import main
 from fedrepro.commands import _options
 from tests.benchmark.runs import carry_out
+from tests.benchmark.small_papers import MakePaper
 
-MakePaper = Callable[..., Paper]
 ROWS = {
     "learns": {"training": {"rounds": 4}},
     "barely": {"training": {"learning_rate": 1e-9}},

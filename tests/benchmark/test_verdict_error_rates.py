@@ -23,22 +23,18 @@ def printed(rng, true, sd, runs, digits):
     return text if runs == 1 else f"{text} ± {draws.std():.{max(digits, 2)}f}"
 
 
-def words(rng, *, offsets, sds, runs, n, digits, margin):
-    """The verdicts of one simulated table; our true means lie `offsets` from the paper's."""
-    texts = [printed(rng, 70.0, sd, runs, digits) for sd in sds]
-    sides = published_values([Printed.parse(text) for text in texts], ddof=0, runs=runs)
-    trials = [
-        tuple(rng.normal(70.0 + offset, sd, n)) for offset, sd in zip(offsets, sds, strict=True)
-    ]
-    cells = [JudgedCell(side, one, margin) for side, one in zip(sides, trials, strict=True)]
-    return [verdict.word for verdict in judge_table(cells)]
-
-
-def rate(word, tables, cell=None, seed=0, **table):
-    rng = np.random.default_rng(seed)
-    hits = 0
+def rate(word, tables, cell=None, *, offsets, margin, sds=(0.5,), runs=1, n=5, digits=6):
+    """How often simulated tables have the word, or one cell of theirs; our true means lie `offsets`
+    from the paper's."""
+    rng, hits = np.random.default_rng(0), 0
     for _ in range(tables):
-        found = words(rng, **table)
+        texts = [printed(rng, 70.0, sd, runs, digits) for sd in sds]
+        sides = published_values([Printed.parse(text) for text in texts], ddof=0, runs=runs)
+        trials = [
+            tuple(rng.normal(70.0 + offset, sd, n)) for offset, sd in zip(offsets, sds, strict=True)
+        ]
+        cells = [JudgedCell(side, one, margin) for side, one in zip(sides, trials, strict=True)]
+        found = [verdict.word for verdict in judge_table(cells)]
         hits += (word in found) if cell is None else (found[cell] == word)
     return hits / tables
 
@@ -49,43 +45,21 @@ def rate(word, tables, cell=None, seed=0, **table):
 @pytest.mark.parametrize("n", [3, 5, 10])
 @pytest.mark.parametrize("runs", [1, 5])
 def test_reproduced_at_or_beyond_the_margins_edge_is_rare(runs, n, digits, beyond, tables):
-    sd, margin = 0.5, 3.0
-    found = rate(
-        "REPRODUCED",
-        tables,
-        cell=0,
-        offsets=[margin * beyond],
-        sds=[sd],
-        runs=runs,
-        n=n,
-        digits=digits,
-        margin=margin,
-    )
-    assert found <= limit(tables)
+    table = {"offsets": [3.0 * beyond], "margin": 3.0, "runs": runs, "n": n, "digits": digits}
+    assert rate("REPRODUCED", tables, cell=0, **table) <= limit(tables)
 
 
 def test_reproduced_at_the_edge_is_not_rarer_than_it_need_be():
-    found = rate(
-        "REPRODUCED", 4000, cell=0, offsets=[9.0], sds=[0.5], runs=1, n=5, digits=6, margin=9.0
-    )
+    found = rate("REPRODUCED", 4000, cell=0, offsets=[9.0], margin=9.0)
     assert found == pytest.approx(0.05, abs=0.01)
 
 
 @pytest.mark.parametrize("tables", SIZES)
 @pytest.mark.parametrize("noisier", [1.5, 2.0])
 def test_pooling_published_spreads_keeps_the_error_rate_of_the_noisiest_cell(noisier, tables):
-    found = rate(
-        "REPRODUCED",
-        tables,
-        cell=4,
-        offsets=[0, 0, 0, 0, 9.0],
-        sds=[0.5] * 4 + [0.5 * noisier],
-        runs=5,
-        n=10,
-        digits=6,
-        margin=9.0,
-    )
-    assert found <= limit(tables)
+    sds = [0.5] * 4 + [0.5 * noisier]
+    table = {"offsets": [0, 0, 0, 0, 9.0], "margin": 9.0, "sds": sds, "runs": 5, "n": 10}
+    assert rate("REPRODUCED", tables, cell=4, **table) <= limit(tables)
 
 
 @pytest.mark.parametrize("tables", SIZES)
@@ -94,20 +68,12 @@ def test_pooling_published_spreads_keeps_the_error_rate_of_the_noisiest_cell(noi
 def test_discrepant_anywhere_in_a_table_whose_cells_lie_at_the_edge_is_rare(
     runs, n, margin, tables
 ):
-    found = rate(
-        "DISCREPANT",
-        tables,
-        offsets=[margin, -margin, margin, -margin, margin],
-        sds=[0.5] * 5,
-        runs=runs,
-        n=n,
-        digits=1,
-        margin=margin,
-    )
-    assert found <= limit(tables)
+    table = {"offsets": [margin, -margin, margin, -margin, margin], "sds": [0.5] * 5}
+    table |= {"margin": margin, "runs": runs, "n": n, "digits": 1}
+    assert rate("DISCREPANT", tables, **table) <= limit(tables)
 
 
 def test_a_true_reproduction_and_a_true_discrepancy_are_found():
-    table = {"sds": [0.3], "runs": 5, "n": 5, "digits": 2, "margin": 2.0}
+    table = {"sds": [0.3], "runs": 5, "digits": 2, "margin": 2.0}
     assert rate("REPRODUCED", 300, cell=0, offsets=[0.2], **table) > 0.99
     assert rate("DISCREPANT", 300, cell=0, offsets=[4.0], **table) > 0.99

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from fedrepro.benchmark.audit.checks.granularity import (
-    fewest_images,
     off_grids,
     on_grid,
     share_on_grid,
@@ -23,7 +22,7 @@ from fedrepro.benchmark.audit.rounding import (
     squares_of,
 )
 from fedrepro.benchmark.spec.printed import Printed
-from tests.benchmark.audit.small_paper import cell, printed
+from tests.benchmark.audit.small_paper import printed
 
 intervals = st.lists(
     st.tuples(st.integers(0, 60), st.integers(0, 30)).map(
@@ -99,11 +98,3 @@ def test_share_on_grid_is_what_counting_all_percentages_gives(steps: int, places
         if abs(Fraction(i, unit) - point) <= half and 0 <= i < 100 * unit
     }
     assert share_on_grid(steps, places) == Fraction(len(near), 100 * unit)
-
-
-def test_fewest_images_with_and_without_a_value_to_spare() -> None:
-    cells = [cell(f"{k * 100 / 64:.2f}") for k in (3, 5, 11, 17, 23, 31, 35, 41, 53, 61)]
-    assert fewest_images(cells, spare=1) == {0: 64, 1: 64}
-    assert fewest_images([*cells, cell("33.33")], spare=1) == {0: 192, 1: 64}
-    # A thousand clients with an image each explain whatever has one decimal.
-    assert fewest_images([cell("50.1")], clients=1000) == {}

@@ -1,29 +1,31 @@
+import io
 import multiprocessing
 import os
+import shutil
 import signal
+import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from rich.console import Console
 
-from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.execution.display import Display
 from fedrepro.benchmark.execution.executors import ExecutorOptions
 from fedrepro.benchmark.execution.jobs import Done, Failed, Job
+from fedrepro.benchmark.execution.run import execute
 from fedrepro.benchmark.planning.plan import Plan, make_plan
-from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.store.store import Store
 from tests.benchmark.executors.test_local import ENDLESS, Heard
-from tests.benchmark.runs import carry_out
+from tests.benchmark.runs import carry_out, numbers
+from tests.benchmark.small_papers import Make, MakePaper
 
 parsl = pytest.importorskip("fedrepro.benchmark.execution.executors.parsl")
 pytestmark = [pytest.mark.slow, pytest.mark.cluster]
 
-Make = Callable[..., RunConfig]
-MakePaper = Callable[..., Paper]
 ROWS = {
     "fedavg": {},
     "ifca": {"method": "ifca"},
@@ -62,10 +64,7 @@ def of_the_cluster(mark: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def test_one_process_two_processes_and_a_cluster_fill_the_same_store(
-    tiny_paper: MakePaper,
-    tmp_path: Path,
-    two_workers: Path,
-    contents_of: Callable[[Path], dict[str, Any]],
+    tiny_paper: MakePaper, tmp_path: Path, two_workers: Path
 ) -> None:
     plan = make_plan(tiny_paper(ROWS, trials=2), "smoke")
     stores = [Store(tmp_path / name) for name in ("one", "two", "cluster-store")]
@@ -73,10 +72,9 @@ def test_one_process_two_processes_and_a_cluster_fill_the_same_store(
     two = carry_out(plan, stores[1], jobs=2)
     cluster = carry_out(plan, stores[2], executor="parsl", cluster=two_workers)
     assert one.trained == two.trained == cluster.trained == len(plan.trials_to_run())
-    first = contents_of(stores[0].root)
-    assert len([name for name in first if name.endswith(".json")]) == one.trained
-    assert contents_of(stores[1].root) == first
-    assert contents_of(stores[2].root) == first
+    first = numbers(stores[0])
+    assert len(first) == one.trained
+    assert numbers(stores[1]) == numbers(stores[2]) == first
     again = carry_out(plan, stores[2], executor="parsl", cluster=two_workers)
     assert (again.trained, again.reused) == (0, one.trained)
 
@@ -184,3 +182,59 @@ def _drive(plan: Plan, root: Path, cluster: Path) -> None:
 
 def _parsl(mark: bytes) -> list[bytes]:
     return [command for _, command in of_the_cluster(mark) if b"parsl" in command]
+
+
+def _nodes() -> str:
+    if shutil.which("sinfo") is None:
+        return ""
+    asked = ["sinfo", "--noheader", "--states=idle,mixed,allocated", "--format=%n"]
+    return subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
+
+
+@pytest.fixture
+def slurm(tmp_path: Path) -> Path:
+    """Two workers in a batch job of the default partition."""
+    file = tmp_path / "cluster.toml"
+    checkout = Path(__file__).parents[3]
+    file.write_text(
+        f'provider = "slurm"\nworkers_per_node = 2\nfolder = "{tmp_path / "cluster"}"\n'
+        f'heartbeat_s = 8\n[options]\nwalltime = "00:10:00"\nexclusive = false\n'
+        f"worker_init = \"export PYTHONPATH='{checkout}'\"\n"
+    )
+    return file
+
+
+@pytest.mark.skipif(not _nodes(), reason="no SLURM with a usable node")
+def test_a_batch_job_that_is_cancelled_costs_nothing_and_the_store_is_the_same(
+    tiny_paper: MakePaper, tmp_path: Path, slurm: Path
+) -> None:
+    plan = make_plan(tiny_paper({"a": {"training": {"rounds": 300}}}, trials=6), "smoke")
+    here, there = Store(tmp_path / "here"), Store(tmp_path / "there")
+    carry_out(plan, here, jobs=2)
+    cancelled: list[str] = []
+
+    class Cancelling(Display):
+        """Cancels the batch job as soon as a trial has come back from it."""
+
+        def ended(self, name: tuple[str, int], failed: bool) -> None:
+            super().ended(name, failed)
+            if not cancelled:
+                cancelled.extend(_jobs())
+                subprocess.run(["scancel", *cancelled], check=True)
+
+    progress = Cancelling(Console(file=io.StringIO()))
+    done = execute(plan, there, device="cpu", progress=progress, executor="parsl", cluster=slurm)
+    assert len(cancelled) == 1
+    assert done.trained == 6
+    assert numbers(there) == numbers(here)
+    deadline = time.monotonic() + PATIENCE_S
+    while _jobs() and time.monotonic() < deadline:
+        time.sleep(0.5)
+    assert _jobs() == []
+
+
+def _jobs() -> list[str]:
+    asked = ["squeue", "--me", "--noheader", "--format=%i %j"]
+    found = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+    jobs = map(str.split, found.splitlines())
+    return [id for id, name in jobs if name.startswith("parsl.fedrepro")]
