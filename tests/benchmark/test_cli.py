@@ -1,7 +1,6 @@
 import io
 import json
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +10,6 @@ import pytest
 
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.execution.executors import _work
-from fedrepro.benchmark.spec.folders import tables_root
 from fedrepro.benchmark.training.training import train_trial
 from fedrepro.cli import main
 from fedrepro.commands._terminal import Output, folded
@@ -236,51 +234,13 @@ def test_a_trial_that_fails_is_named_in_the_report_and_on_the_terminal_and_ends_
     assert main(["run", *selection, *places]) == 0
 
 
-READING = """
-[[unstated]]
-name    = "passes"
-setting = "passes over a client's images in a round"
-taken   = "as the profile has them"
-why     = "the text gives none"
-[[unstated.alternatives]]
-name    = "another-batch"
-taken   = "batches of half the size"
-why     = "it may be"
-speaks  = "nothing; it is a test"
-set     = { training = { batch_size = 7 } }
-[[unstated.alternatives]]
-name    = "best-round"
-taken   = "the best round is read"
-why     = "it may be"
-speaks  = "nothing; it is a test"
-at      = "best"
-
-[[unstated]]
-name    = "nothing"
-setting = "s"
-taken   = "t"
-why     = "w"
-
-[[unstated.alternatives]]
-name    = "no-change"
-taken   = "u"
-why     = "v"
-speaks  = "x"
-methods = ["mfcl"]
-at      = "best"
-"""
-
-
 def test_a_multiverse_is_a_run_under_each_reading_and_says_the_time_first(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shutil.copytree(tables_root() / "cpcfl", tmp_path / "specs" / "cpcfl")
-    with (tmp_path / "specs" / "cpcfl" / "paper.toml").open("a", encoding="utf-8") as file:
-        file.write(READING)
-    monkeypatch.setenv("FEDREPRO_TABLES", str(tmp_path / "specs"))
+    other, unchanged = "one-random-encoder", "an-encoder-a-trial"
     places = ["--store", str(tmp_path / "store"), "--out", str(tmp_path / "out"), "--jobs", "0"]
     which = ["multiverse", "cpcfl", "--tables", "11", "--profile", "smoke", *places]
-    named = ["--readings", "another-batch,best-round"]
+    named = ["--readings", f"{other},no-restarts"]
     assert main([*which, *named, "--dry-run"]) == 0
     assert "3 sets of readings; no time for" in capsys.readouterr().out
     assert not (tmp_path / "out").exists()
@@ -288,7 +248,7 @@ def test_a_multiverse_is_a_run_under_each_reading_and_says_the_time_first(
     assert main([*which, *named]) == 0
     report = json.loads((tmp_path / "out" / "report.json").read_text())
     universes = {tuple(one["readings"]): one["claims"] for one in report["universes"]}
-    assert list(universes) == [(), ("another-batch",), ("best-round",)]
+    assert list(universes) == [(), (other,), ("no-restarts",)]
     claims = {claim["id"] for table in report["tables"] for claim in table["claims"]}
     assert claims
     for found in universes.values():
@@ -296,7 +256,7 @@ def test_a_multiverse_is_a_run_under_each_reading_and_says_the_time_first(
     differences = [[one["ours"] for one in found] for found in universes.values()]
     assert differences[0] != differences[1]
     capsys.readouterr()
-    together = ["--readings", "no-change,another-batch+no-change", "--dry-run"]
+    together = ["--readings", f"{unchanged},{other}+{unchanged}", "--dry-run"]
     assert main([*which, *together]) == 0
     assert "2 sets of readings; no trial is missing" in capsys.readouterr().out
 
