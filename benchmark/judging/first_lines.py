@@ -216,7 +216,7 @@ def _answered(claim: ClaimResult) -> str:
         trials = f"all {answer.comparisons} comparisons in {trials}"
     if answer.left_out:
         trials += f", {answer.left_out} comparisons left out"
-    given = f", {claim.given}" if claim.given else ""
+    given = f"; {claim.given}" if claim.given else ""
     return f"{word}, {interval(answer.ours, points)}, {trials} ({published}){given}"
 
 
