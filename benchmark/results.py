@@ -350,7 +350,7 @@ class OnOtherData:
 
     Attributes:
         said: the claim as a clause.
-        headroom: by trial, what a probe on pre-trained features is ahead of one on random ones.
+        headroom: of its data, by trial.
         differences: by trial, the mean over the claim's comparisons, signed as it states them.
         settings: a checksum of all that its runs were made with.
     """

@@ -3,7 +3,7 @@
     python -m tools.headroom PAPER [--jobs N]
 
 Trains the tables of the headline claims under the profile `headroom`, on its own data and on the
-sets that `tools/calibration/PAPER.toml` names. Trials are kept in results/store. Writes
+sets that `tools/calibration/PAPER.toml` names. Trials are stored in results/store. Writes
 tables/PAPER/headroom.json, docs/headroom-PAPER.svg and the part of docs/calibration.md between the
 marks. `--drawn` trains nothing and draws from the file.
 """

@@ -1,4 +1,4 @@
-"""Headline claims on other data, as the profile `headroom` was recorded beside a paper's specs.
+"""Headline claims on other data, as the profile `headroom` was recorded next to a paper's specs.
 
 `tools.headroom` in the checkout makes the records.
 """
@@ -40,13 +40,15 @@ def recorded(plan: Plan) -> tuple[OnOtherData, ...]:
 def otherwise(tables: Iterable[TableResult], records: Sequence[OnOtherData]) -> str:
     """`On ... whether it beats IFCA is open.`: the headline claims that real images answer so.
 
-    Empty where they answer alike, and where nothing is recorded on real images.
+    Empty where they answer alike, and where nothing is recorded on real images. A claim that was
+    not run here has no other answer there.
     """
     there = {(one.table, one.claim): one.answer for one in records if one.data == REAL}
     said = [
         first_lines.clause(claim, answer)
         for table in tables
         for claim in table.claims
-        if (answer := there.get((table.id, claim.id))) and answer.word != claim.word
+        if (answer := there.get((table.id, claim.id)))
+        and claim.word not in ("NOT RUN", answer.word)
     ]
     return f" On {title(REAL)}: {'; '.join(said)}." if said else ""

@@ -46,6 +46,14 @@ def test_the_first_sentence_says_where_photographs_answer_otherwise(tmp_path: Pa
     assert report_with(tmp_path, alike).first.sentence == alone
 
 
+def test_a_claim_that_was_not_run_here_has_no_other_answer_there(tmp_path: Path) -> None:
+    report_with(tmp_path, ON_CLOTHES)
+    some = {row: trials for row, trials in AS_PRINTED.items() if row != "IFCA"}
+    report = judged(tmp_path, some | SEEN)
+    assert report.on_other_data
+    assert "Fashion-MNIST" not in report.first.sentence
+
+
 @pytest.mark.parametrize("write", [html, markdown], ids=["html", "markdown"])
 def test_reports_show_each_record_with_its_numbers(tmp_path: Path, write: ModuleType) -> None:
     placebo = replace(ON_CLOTHES, data="noise", differences=())
