@@ -1,22 +1,18 @@
-"""Image folders: `<class>/<image>` under a part; decoded once, then read from the cache.
+"""Image folders: `<class>/<image>` under a part.
 
 How the pixels of a file become 0 to 255, so that no image is changed unnoticed:
 
 - grey or colour of 8 bits: as they are; of 1 bit: 0 and 255;
 - a palette: its colours;
-- grey of 16 bits: divided by 257 and rounded, which takes 0 to 0 and 65,535 to 255 (Pillow itself
-  reads colour of 16 bits, and keeps the upper byte);
 - an alpha channel or a transparent colour: left out where every pixel is opaque. Transparent pixels
   are refused: what they show depends on a background that the file does not name;
 - the orientation of EXIF is applied; files of several frames are refused;
-- all else (CMYK, LAB, 32-bit whole numbers, floating point) is refused: its range or its colours
-  are not in the file.
+- all else (grey of 16 bits, CMYK, LAB, floating point, ...) is refused: its range or its colours
+  are not in the file. Pillow itself reads colour of 16 bits, and keeps the upper byte.
 
 Colour becomes grey by the luma of ITU-R BT.601, grey becomes colour by repetition.
 """
 
-import contextlib
-import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,8 +24,6 @@ from PIL import Image, ImageOps
 from torch import Tensor
 
 from ..errors import DataError
-from ..store.files import replacing
-from .fetch import NAME
 
 FORMATS = {
     ".bmp": "BMP", ".gif": "GIF", ".jpeg": "JPEG", ".jpg": "JPEG", ".pgm": "PPM", ".png": "PNG",
@@ -39,62 +33,44 @@ FORMATS = {
 _OTHER_IMAGES = (".avif", ".heic", ".heif", ".jp2", ".jxl", ".npy", ".svg", ".tga")
 _PLAIN = ("1", "L", "P", "RGB")
 _ALPHA = ("LA", "PA", "RGBA")
-_SIXTEEN_BITS = ("I;16", "I;16B", "I;16L", "I;16N")
-_DECODED = 3
-"""Raised when images are decoded to other pixels, so that cached arrays are made again."""
 
 
 def read_folder(
-    where: Path, channels: int, n_classes: int | None, folder: Path
+    where: Path, channels: int, n_classes: int | None
 ) -> tuple[Tensor, Tensor | None, str]:
     """Images (uint8, n x channels x height x width), labels, and what was not read.
 
     Classes are numbered in the order of their folders' names, as numbers where all names are, and
     the parts `train` and `test` must name the same ones. With `n_classes` None all images below
-    `where` are taken, without labels; with 0 there may be any number of classes. Decoded arrays are
-    cached under the names, sizes and times of all images; a damaged .npz is made again.
+    `where` are taken, without labels; with 0 there may be any number of classes.
 
     Raises `DataError` for classes and files that cannot be meant so, and for unreadable ones.
     """
+    none = f"holds no images ({', '.join(FORMATS)})"
+    paths, labels = list[str](), list[int]()
     try:
-        folders = _folders(where, n_classes)
-        listed = list[tuple[str, int, int, int]]()
         passed = [] if n_classes is None else files_beside(where)
-        for name, label in folders:
+        for name, label in _folders(where, n_classes):
             images, others = _images_in(name, nested=n_classes is None)
-            listed += [(*file, label) for file in images]
-            passed += others
             if not images and n_classes is not None:
-                raise DataError(f"{name} holds no images ({', '.join(FORMATS)})")
+                raise DataError(f"{name} {none}")
+            paths += images
+            labels += [label] * len(images)
+            passed += others
     except OSError as error:
         raise DataError(f"{where} cannot be read ({error})") from error
-    if not listed:
-        raise DataError(f"{where} holds no images ({', '.join(FORMATS)})")
-    title = f"{where.parent.name}-{where.name}-{_key(where.resolve(), channels, n_classes)[:8]}"
-    cached = folder / NAME / f"{title}-{_key(_DECODED, *listed)}.npz"
-    pixels = None
-    # Whatever a damaged file makes zipfile and numpy raise: it is made again.
-    with contextlib.suppress(Exception), np.load(cached) as kept:
-        held = kept["images"]
-        if held.dtype == np.uint8 and held.ndim == 4 and held.shape[:2] == (len(listed), channels):
-            pixels = held
-    if pixels is None:
-        pixels = _decoded([path for path, *_ in listed], channels)
-        with contextlib.suppress(OSError):
-            with replacing(cached) as file:
-                np.savez(file, images=pixels)
-            for old in cached.parent.glob(f"{title}-*.npz"):
-                if old != cached:
-                    old.unlink(missing_ok=True)
-    labels = None if n_classes is None else torch.tensor([label for *_, label in listed])
-    return torch.from_numpy(pixels), labels, told_of(passed, where.parent)
+    if not paths:
+        raise DataError(f"{where} {none}")
+    pixels = torch.from_numpy(_decoded(paths, channels))
+    held = None if n_classes is None else torch.tensor(labels)
+    return pixels, held, told_of(passed, where.parent)
 
 
 def files_beside(where: Path) -> list[str]:
     """The files of a folder with its images in folders below; `DataError` for an image."""
     images, others = _images_in(str(where), nested=True)
     if images:
-        raise DataError(f"{images[0][0]} lies beside the folders of images; move it into one")
+        raise DataError(f"{images[0]} lies beside the folders of images; move it into one")
     return others
 
 
@@ -104,10 +80,6 @@ def told_of(passed: Sequence[str], folder: Path) -> str:
         return ""
     many = f"{len(passed)} other files were" if len(passed) > 1 else "1 other file was"
     return f"{many} not read (first {Path(passed[0]).relative_to(folder).as_posix()})"
-
-
-def _key(*parts: object) -> str:
-    return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()[:32]
 
 
 def _folders(where: Path, n_classes: int | None) -> list[tuple[str, int]]:
@@ -132,22 +104,19 @@ def _classes(where: Path) -> list[Path]:
     return [one for one in where.glob("[!.]*") if one.is_dir()]
 
 
-def _images_in(folder: str, nested: bool) -> tuple[list[tuple[str, int, int]], list[str]]:
-    """Path, size and time of change of each image, by name, and the files that are none."""
-    images, others = list[tuple[str, int, int]](), list[str]()
-    # Not pathlib: a set has 50,000 images, and this runs whenever it is loaded.
+def _images_in(folder: str, nested: bool) -> tuple[list[str], list[str]]:
+    """The paths of the images in a folder, by name, and of the files that are none."""
+    images, others = list[str](), list[str]()
     with os.scandir(folder) as entries:
         for entry in (e for e in entries if e.name[0] != "."):
             name = entry.name.lower()
             if entry.is_dir():
                 if not nested:
                     raise DataError(f"{entry.path} is a folder inside of a class; move its images")
-            elif name.endswith((*FORMATS,)):
-                images.append((entry.path, entry.stat().st_size, entry.stat().st_mtime_ns))
             elif name.endswith(_OTHER_IMAGES):
                 raise DataError(f"{entry.path} is of a format that is not read; save it as PNG")
             else:
-                others.append(entry.path)
+                (images if name.endswith((*FORMATS,)) else others).append(entry.path)
     return sorted(images), sorted(others)
 
 
@@ -186,18 +155,13 @@ def decode(path: str, channels: int) -> NDArray[np.uint8]:
 
 
 def _bytes_of(picture: Image.Image, path: str, channels: int) -> NDArray[np.uint8]:
-    # PNG and PPM have no whole numbers of 32 bits; Pillow holds their 16 bits in as many.
-    sixteen = picture.mode == "I" and picture.format in ("PNG", "PPM")
-    if sixteen or picture.mode in _SIXTEEN_BITS:
-        wide = np.asarray(picture).astype(np.uint32)
-        picture = Image.fromarray(((wide + 128) // 257).astype(np.uint8))
-    elif picture.mode in _ALPHA or (picture.mode in _PLAIN and "transparency" in picture.info):
+    if picture.mode in _ALPHA or (picture.mode in _PLAIN and "transparency" in picture.info):
         picture = picture.convert("RGBA")
         if np.asarray(picture)[..., 3].min(initial=255) < 255:
             raise DataError(f"{path} has transparent pixels; put it on a background")
     elif picture.mode not in _PLAIN:
         raise DataError(
             f"{path} holds {picture.mode} pixels, which have no one meaning as bytes; save it as "
-            "grey or RGB"
+            "grey or RGB of 8 bits"
         )
     return np.asarray(picture.convert("L" if channels == 1 else "RGB"))

@@ -21,9 +21,6 @@ from numpy.typing import NDArray
 from ..errors import DataError
 from .base import Part, ReleasedSet, Stored
 
-_LARGEST = 1 << 30
-"""Bytes of an IDX file that are read at most; the largest part of the sets has 88 million."""
-
 
 def read_idx(
     path: Path, dimensions: int, packed: IO[bytes] | None = None
@@ -35,23 +32,19 @@ def read_idx(
     Raises `DataError` if the file is damaged, or its header is another one.
     """
     again = "delete it and fetch it again with --download"
-    start = 4 + 4 * dimensions
     try:
         with gzip.open(packed or path) if path.suffix == ".gz" else path.open("rb") as file:
-            content = bytearray(file.read(start))
-            if content[:4] != bytes((0, 0, 8, dimensions)) or len(content) < start:
-                raise DataError(
-                    f"{path} is damaged: not an IDX file with {dimensions} dimensions of bytes"
-                )
-            shape = struct.unpack(f">{dimensions}I", content[4:])
-            wanted = math.prod(shape)
-            content += file.read(min(wanted, _LARGEST) + 1)
+            content = bytearray(file.read())
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise DataError(f"{path} is damaged ({error}); {again}") from error
-    found = len(content) - start
-    if found != wanted:
-        held = f"{found:,} bytes of data" if found < wanted else "more data"
-        raise DataError(f"{path} is damaged: {held}, its header says {wanted:,} bytes; {again}")
+    start = 4 + 4 * dimensions
+    if content[:4] != bytes((0, 0, 8, dimensions)) or len(content) < start:
+        said = f"not an IDX file with {dimensions} dimensions of bytes"
+        raise DataError(f"{path} is damaged: {said}; {again}")
+    shape = struct.unpack(f">{dimensions}I", content[4:start])
+    if (found := len(content) - start) != (wanted := math.prod(shape)):
+        said = f"{found:,} bytes of data, its header says {wanted:,} bytes"
+        raise DataError(f"{path} is damaged: {said}; {again}")
     return content, np.frombuffer(content, dtype=np.uint8, offset=start).reshape(shape)
 
 

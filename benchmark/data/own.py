@@ -144,7 +144,7 @@ def _read(name: str, folder: Path, download: bool) -> Found:
         )
     if where.is_dir():
         is_hugging = any((where / f"dataset_{end}.json").is_file() for end in ("dict", "info"))
-        return _of_hugging_face(where) if is_hugging else _of_images(where, folder)
+        return _of_hugging_face(where) if is_hugging else _of_images(where)
     return _of_npz(where) if name.endswith(".npz") else _of_csv(where)
 
 
@@ -205,7 +205,7 @@ def _refuse_others(where: Path, named: Iterable[str]) -> None:
         )
 
 
-def _of_images(where: Path, folder: Path) -> Found:
+def _of_images(where: Path) -> Found:
     found: Found = {}
     inner = (one.name for one in where.iterdir() if one.is_dir())
     _refuse_others(where, (name for name in inner if not name.startswith(".")))
@@ -213,7 +213,7 @@ def _of_images(where: Path, folder: Path) -> Found:
     for part in PARTS:
         if (where / part).is_dir():
             n_classes = None if part == "unlabeled" else 0
-            images, labels, note = read_folder(where / part, 3, n_classes, folder)
+            images, labels, note = read_folder(where / part, 3, n_classes)
             found[part] = _found(images, labels, "; ".join(filter(None, (note, beside))))
     return found
 
@@ -260,13 +260,9 @@ def _of_torchvision(name: str, folder: Path, download: bool) -> Found:
         raise DataError(f"{name}: torchvision has no set of that name with parts train and test")
     given = {"download": download} if "download" in takes else {}
     found: Found = {}
-    words: dict[Part, str] = {"train": "trainval", "test": "val"}
-    for part in words:
-        try:
-            way = {"train": part == "train"} if "train" in takes else {"split": part}
-            held = cls(root=str(folder), **given, **way)
-        except ValueError:  # another word for the part
-            held = cls(root=str(folder), **given, split=words[part])
+    for part in PARTS[:2]:
+        way = {"train": part == "train"} if "train" in takes else {"split": part}
+        held = cls(root=str(folder), **given, **way)
         pictures, labels = zip(*(held[i] for i in range(len(held))), strict=True)
         found[part] = _stacked(name, pictures), np.asarray(list(map(int, labels))), None
     return found

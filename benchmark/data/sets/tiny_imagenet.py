@@ -27,6 +27,6 @@ class TinyImagenet(DataSet):
                 f"{self.how_to_get()} (it is not fetched by --download)"
             )
         where, n_classes = folder / self.name / part, None if part == "unlabeled" else 200
-        images, labels, passed = read_folder(where, 3, n_classes, folder)
+        images, labels, passed = read_folder(where, 3, n_classes)
         note = f"{self.name} was read from a folder that no checksum holds to the release"
         return Stored(images, labels, False, str(where), "; ".join(filter(None, (note, passed))))

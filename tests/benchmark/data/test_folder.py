@@ -1,4 +1,3 @@
-import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -8,7 +7,6 @@ import torch
 from PIL import Image
 
 from fedrepro.benchmark.data import folder as module
-from fedrepro.benchmark.data.fetch import NAME
 from fedrepro.benchmark.errors import DataError
 
 CLASSES = ["airplane", "bird", "car", "cat", "deer", "dog", "horse", "monkey", "ship", "truck"]
@@ -22,7 +20,7 @@ class Read(NamedTuple):
 
 def read(folder: Path, part: str = "train", n_classes: int = 10) -> Read:
     wanted = None if part == "unlabeled" else n_classes
-    return Read(*module.read_folder(folder / "stl10" / part, 3, wanted, folder))
+    return Read(*module.read_folder(folder / "stl10" / part, 3, wanted))
 
 
 def save(path: Path, value: int, size: int = 6, mode: str = "RGB") -> None:
@@ -43,20 +41,6 @@ def photos(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def decoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many images were decoded, one entry for each time that images were."""
-    calls: list[int] = []
-    real = module._decoded
-
-    def counting(paths: list[str], channels: int) -> object:
-        calls.append(len(paths))
-        return real(paths, channels)
-
-    monkeypatch.setattr(module, "_decoded", counting)
-    return calls
-
-
 def test_images_and_classes_are_read_in_the_order_of_names(
     photos: Path,
 ) -> None:
@@ -73,37 +57,6 @@ def test_class_folders_that_are_numbers_are_ordered_as_numbers(tmp_path: Path) -
         save(tmp_path / "stl10" / "train" / str(label) / "x.png", label)
     loaded = read(tmp_path, n_classes=100)
     assert loaded.images[:, 0, 5, 5].tolist() == list(range(100))
-
-
-def test_a_folder_is_decoded_again_only_if_it_changed(photos: Path, decoded: list[int]) -> None:
-    before, again = (read(photos).images for _ in range(2))
-    assert torch.equal(before, again)
-    assert decoded == [20]
-    save(photos / "stl10" / "train" / "ship" / "0.png", 99)
-    os.utime(photos / "stl10" / "train" / "ship" / "0.png", (1, 1))
-    assert not torch.equal(read(photos).images, before)
-    (photos / "stl10" / "train" / "ship" / "1.png").unlink()
-    assert len(read(photos).images) == 19
-    assert decoded == [20, 20, 19]
-    assert len(list((photos / NAME).glob("stl10-train-*.npz"))) == 1
-
-
-@pytest.mark.parametrize("length", [300, None])
-def test_a_damaged_cache_is_made_again(
-    length: int | None, photos: Path, decoded: list[int]
-) -> None:
-    good = read(photos)
-    (cached,) = (photos / NAME).glob("stl10-train-*.npz")
-    held = bytearray(cached.read_bytes())
-    held[len(held) // 2] ^= 1
-    cached.write_bytes(held[:length])
-    assert all(torch.equal(read(photos).images, good.images) for _ in range(2))
-    assert decoded == [20, 20]
-
-
-def test_a_folder_where_nothing_can_be_written_is_read_all_the_same(photos: Path) -> None:
-    (photos / NAME).write_text("a file where the cache would be")
-    assert len(read(photos).images) == 20
 
 
 def test_files_that_are_no_images_are_left_out_and_said(photos: Path) -> None:
