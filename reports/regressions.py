@@ -1,25 +1,21 @@
-"""Comparisons with baselines: lines for a terminal, JSON, JUnit XML, Markdown and a badge."""
+"""Comparisons with baselines: lines for a terminal, JSON and Markdown."""
 
 import json
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
-from xml.etree import ElementTree
 
-from ..benchmark.judging.comparison import BaselineCheck, Movement
+from ..benchmark.judging.comparison import BaselineCheck
 from .layout import plural
 from .markdown_text import without_gaps
 from .pages import page
-from .writers import junit as junit_xml
 
-FILES = ("regress.json", "regress.junit.xml", "regress.md")
-NOT_COMPARED = "not compared"
-"""What a badge says until a comparison has come to its end."""
+FILES = ("regress.json", "regress.md")
 
 
-def files(found: Sequence[BaselineCheck], again: str) -> dict[str, str]:
-    """The content of `FILES`. again: the command that compared, named in each failure."""
-    return dict(zip(FILES, (json_text(found), junit(found, again), markdown(found)), strict=True))
+def files(found: Sequence[BaselineCheck]) -> dict[str, str]:
+    """The content of `FILES`."""
+    return dict(zip(FILES, (json_text(found), markdown(found)), strict=True))
 
 
 def lines(one: BaselineCheck, paint: Callable[[str], str]) -> Iterator[str]:
@@ -58,55 +54,10 @@ def json_text(found: Sequence[BaselineCheck]) -> str:
     return json.dumps(plain, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def junit(found: Sequence[BaselineCheck], again: str) -> str:
-    """A suite a table, a test case its word, each cell and claim; what regressed is a failure.
-
-    A trial that failed is an error in a suite of its own.
-    """
-    return junit_xml.document(suite for one in found for suite in _suites(one, again))
-
-
-def _suites(one: BaselineCheck, again: str) -> Iterator[ElementTree.Element]:
-    then = one.baseline
-    name = ".".join(filter(None, (then.paper, then.profile, then.on, "regress")))
-    regressed = defaultdict[str, list[Movement]](list)
-    for moved in one.regressions:
-        regressed[moved.where].append(moved)
-    tables = dict[str, ElementTree.Element]()
-    for place in one.places:
-        table, _, inner = place.partition(": ")
-        suite = tables.setdefault(
-            table, junit_xml.new_suite(f"{name}.{table.replace('.', '-')}", then.created)
-        )
-        is_named = " @ " in inner or table == "methods"
-        shown = inner if is_named else f"claim {inner}" if inner else "table"
-        told = regressed[place]
-        message = "; ".join(moved.sentence for moved in told)
-        edited = ", ".join(dict.fromkeys(file for moved in told for file in moved.files))
-        more = f"; edited since the baseline: {edited}" if edited else ""
-        tag: junit_xml.Tag | None = "failure" if told else None
-        junit_xml.add_case(suite, shown, tag, f"{message}{more}; again: {again}", "REGRESSED")
-    yield from tables.values()
-    yield from junit_xml.failed_trials(name, then.created, one.failed)
-
-
 def markdown(found: Sequence[BaselineCheck]) -> str:
     """What moved as a few lines, for the summary of a job; what regressed comes first."""
     names = {"counted": _counted, "edits": _edits, "limits": _limits}
     return without_gaps(page("regress.md", names=names).render(found=found))
-
-
-def badge(found: Sequence[BaselineCheck]) -> str:
-    """A badge, or that there is no comparison (https://shields.io/badges/endpoint-badge)."""
-    right = all(one.passed for one in found)
-    plain = {
-        "schemaVersion": 1,
-        "label": "fedrepro",
-        "message": _counted(found) if found else NOT_COMPARED,
-        "color": "lightgrey" if not found else "brightgreen" if right else "red",
-        "isError": not right,
-    }
-    return json.dumps(plain) + "\n"
 
 
 def _limits(one: BaselineCheck) -> Iterator[str]:

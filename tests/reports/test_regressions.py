@@ -3,7 +3,6 @@ import re
 import textwrap
 from dataclasses import replace
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 
@@ -24,51 +23,9 @@ FOUND = BaselineCheck(THEN, (CELL, OTHER, CLAIM), (WITHIN, DROP, LOST), ())
 SOUND = replace(FOUND, movements=(WITHIN,))
 
 
-def cases(*found: BaselineCheck) -> dict[str, list[ElementTree.Element]]:
-    root = ElementTree.fromstring(regressions.junit(found, "fedrepro regress cpcfl"))
-    return {f"{one.get('classname')} {one.get('name')}": list(one) for one in root.iter("testcase")}
-
-
-def test_what_regressed_is_a_failure_with_its_sentence_and_the_rest_passes() -> None:
-    found = cases(FOUND)
-    (failure,) = found["cpcfl.reduced.regress.3 A|x & <y> @ T = 100"]
-    said = failure.get("message", "")
-    assert failure.tag == "failure"
-    assert said.startswith(DROP.sentence)
-    assert "edited since the baseline: methods/a.py" in said
-    assert said.endswith("again: fedrepro regress cpcfl")
-    assert found["cpcfl.reduced.regress.3 B @ T = 100"] == []
-    (claim,) = found["cpcfl.reduced.regress.4-1 claim beats"]
-    assert claim.get("message", "").startswith("4.1: beats: claim HOLDS -> OPEN")
-
-
-def test_suites_count_their_failures() -> None:
-    root = ElementTree.fromstring(regressions.junit([FOUND], ""))
-    counts = [(one.get("tests"), one.get("failures"), one.get("errors")) for one in root]
-    assert counts == [("2", "1", "0"), ("1", "1", "0")]
-
-
-def test_a_failed_trial_is_an_error_and_never_green() -> None:
+def test_a_failed_trial_does_not_pass() -> None:
     failed = replace(SOUND, failed=("fedavg on digits, trial 3: diverged at round 7",))
-    (error,) = cases(failed)["cpcfl.reduced.regress.trials fedavg on digits, trial 3"]
-    assert (error.tag, error.get("message")) == ("error", failed.failed[0])
-    assert json.loads(regressions.badge([failed]))["color"] == "red"
     assert json.loads(regressions.json_text([failed]))["passed"] is False
-
-
-@pytest.mark.parametrize(
-    ("found", "message", "colour"),
-    [
-        ([], "not compared", "lightgrey"),
-        ([SOUND, SOUND], "nothing regressed", "brightgreen"),
-        ([SOUND, FOUND], "2 regressed", "red"),
-    ],
-)
-def test_a_badge_is_green_only_after_a_comparison_without_regression(
-    found: list[BaselineCheck], message: str, colour: str
-) -> None:
-    badge = json.loads(regressions.badge(found))
-    assert (badge["schemaVersion"], badge["message"], badge["color"]) == (1, message, colour)
 
 
 def test_json_holds_every_movement_with_its_sentence() -> None:
@@ -143,13 +100,11 @@ def test_a_planted_regression_turns_the_steps_of_the_workflow_red(
         head, _, rest = spec.read_text("utf-8").partition('[[rows]]\nlabel     = "FedProx"')
         spec.write_text(head + rest[rest.index("[margin]") : rest.index("[[claims]]")], "utf-8")
     assert main([*line, "--record"]) == 0
-    words = step("Compare with the baselines")
-    assert '"$OUT" --badge "$OUT/badge.json"' in words
-    outputs = ["--out", "out", "--badge", "out/badge.json", "--json"]
+    assert '--out "$OUT"' in step("Compare with the baselines")
+    outputs = ["--out", "out", "--json"]
     capsys.readouterr()
     assert main([*line, *outputs]) == 0
     assert json.loads(capsys.readouterr().out)["passed"] is True
-    assert json.loads(Path("out/badge.json").read_text())["message"] == "nothing regressed"
 
     recorded = Path("results/baselines/mypaper-smoke.json")
     plain = json.loads(recorded.read_text("utf-8"))
@@ -161,13 +116,8 @@ def test_a_planted_regression_turns_the_steps_of_the_workflow_red(
     (moved,) = json.loads(said.out)["papers"][0]["movements"]
     assert moved["difference"] == pytest.approx(-40)
     assert f"REGRESSED mypaper {moved['sentence']}" in said.err
-    junit = ElementTree.parse("out/regress.junit.xml").getroot()
-    (failure,) = junit.iter("failure")
-    assert failure.get("message", "").startswith(moved["sentence"])
     assert "**REGRESSED** 1: FedAvg" in Path("out/regress.md").read_text("utf-8")
-    assert json.loads(Path("out/badge.json").read_text())["color"] == "red"
 
     recorded.unlink()
     assert main([*line, *outputs]) == 2
-    assert not Path("out/regress.junit.xml").exists()
-    assert json.loads(Path("out/badge.json").read_text())["message"] == "not compared"
+    assert not Path("out/regress.md").exists()

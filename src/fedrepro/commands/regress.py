@@ -15,7 +15,7 @@ from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.store.files import write_whole
 from fedrepro.commands import _options as options
-from fedrepro.commands._judged import command_line, judged, store_at, trained
+from fedrepro.commands._judged import judged, store_at, trained
 from fedrepro.commands._terminal import complain, paint
 from fedrepro.reports import regressions
 from fedrepro.reports.scoreboard import failed_trials
@@ -43,7 +43,6 @@ ARGUMENTS = (
         "any changed number is a regression, where versions and processor are the baseline's",
     ),
     options.flag("--json", "print what moved as JSON, and the lines as errors are"),
-    options.file("--badge", "write a badge for shields.io (docs/ci.md)"),
     *options.PLACES,
     options.out("default: none is written"),
     *options.EXECUTION,
@@ -52,13 +51,11 @@ ARGUMENTS = (
 
 def execute(given: argparse.Namespace) -> int:
     """1 if anything has regressed or a trial failed, 2 without a baseline, else 0."""
-    if given.record and (given.json or given.badge or given.exact):
-        raise FedreproError("--record compares nothing: leave out --json, --badge and --exact")
+    if given.record and (given.json or given.exact):
+        raise FedreproError("--record compares nothing: leave out --json and --exact")
     if given.with_failed and not given.record:
         raise FedreproError("--with-failed needs --record")
     # What the last comparison left must not outlive an error of this one.
-    if given.badge is not None:
-        write_whole(given.badge, regressions.badge([]).encode())
     for name in regressions.FILES if given.out is not None else ():
         (given.out / name).unlink(missing_ok=True)
     papers = []
@@ -76,11 +73,9 @@ def execute(given: argparse.Namespace) -> int:
         from fedrepro.reports.publish import write_report
 
         write_report([report for report, _, _ in found], given.out)
-        for name, text in regressions.files(compared, command_line()).items() if compared else ():
+        for name, text in regressions.files(compared).items() if compared else ():
             write_whole(given.out / name, text.encode())
         _say(f"report: {given.out / 'report.html'}", given)
-    if given.badge is not None:
-        write_whole(given.badge, regressions.badge(compared).encode())
     if given.json:
         print(regressions.json_text(compared), end="")
     return max(code for _, _, code in found)
