@@ -303,6 +303,8 @@ class Provenance:
     data: Mapping[str, Mapping[str, Any]]
     wall_s: float
     training_s: float
+    peak_bytes: int | None = None
+    """The most memory of a process that trained; None where no record says it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,6 +71,7 @@ def provenance(plan: Plan, evidence: Evidence, command: str, wall_s: float) -> P
         },
         wall_s=wall_s,
         training_s=sum(float(one.get("wall_s", 0.0)) for one in found),
+        peak_bytes=max((one.get("peak_bytes") or 0 for one in found), default=0) or None,
     )
 
 

@@ -6,6 +6,7 @@ import importlib
 import math
 import os
 import platform
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -51,7 +52,8 @@ def train_trial(
 
     encoder: weights of the run that `config` starts from, one model; None for a random start.
     provenance: device, versions, commit, started (UTC, of its first part), wall_s (of all parts,
-    without those whose work was lost), data by portion, and how often it was interrupted.
+    without those whose work was lost), data by portion, how often it was interrupted, and
+    peak_bytes (of memory, of this process).
     save: called about every `save_every_s` seconds (0: never) with what `saved` may be later on to
     go on from there; `StaleStateError` if that was made from other data.
 
@@ -72,6 +74,7 @@ def train_trial(
             "wall_s": before.get("wall_s", 0.0) + time.perf_counter() - clock,
             "interrupted": before.get("interrupted", -1) + 1,
             "data": dict(trial.used),
+            "peak_bytes": _peak_bytes(),
         }
 
     def noted(done: int, total: int) -> None:
@@ -99,6 +102,16 @@ def train_trial(
     _check_numbers(outcome)
     made = {"device": device_name(place), "versions": versions(), "commit": commit()}
     return outcome, {**made, **facts()}
+
+
+def _peak_bytes() -> int | None:
+    """The most memory that this process has had; None on Windows, which does not count it so."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
 
 
 def device_name(device: torch.device | str) -> str:

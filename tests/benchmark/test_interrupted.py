@@ -29,7 +29,7 @@ from fedrepro.methods import checkpoint, registry
 from fedrepro.methods.outcome import Outcome
 from fedrepro.methods.state import State
 
-TIMES = ("started", "wall_s")
+TIMES = ("started", "wall_s", "peak_bytes")
 ALWAYS_S = 1e-9
 
 

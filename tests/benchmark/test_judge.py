@@ -102,6 +102,7 @@ class Shelf:
                     "device": "cpu",
                     "versions": {"torch": "2"},
                     "wall_s": 1.5,
+                    "peak_bytes": 7,
                     "data": used,
                 },
             )
@@ -624,6 +625,7 @@ def test_the_report_says_where_its_numbers_come_from():
     assert report.provenance.device == "cpu"
     assert report.provenance.data["digits/train"]["checksum"] == "c"
     assert report.provenance.training_s == 9.0
+    assert report.provenance.peak_bytes == 7
     assert report.tables[0].departures == (SCALED,)
     assert report.tables[0].unstated[0].here == "2"
     json.dumps(as_plain(report), allow_nan=False)
