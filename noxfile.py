@@ -116,26 +116,6 @@ def lock(session: nox.Session) -> None:
 
 
 @nox.session
-def sbom(session: nox.Session) -> None:
-    """What an installed fedrepro brings, as a CycloneDX document: results/sbom.cdx.json."""
-    # Not by `install`, which also brings what tests need.
-    session.install("--quiet", "--constraint", "constraints.txt", "setuptools")
-    session.install("--quiet", "--constraint", "constraints.txt", "--no-build-isolation", ".")
-    # The tool has an environment of its own, or it would list itself.
-    tool = Path(session.create_tmp()).resolve() / "tool"
-    session.run("python", "-m", "venv", str(tool))
-    python = str(tool / "bin" / "python")
-    session.run(python, "-m", "pip", "install", "--quiet", "cyclonedx-bom==7.5.0", external=True)
-    Path("results").mkdir(exist_ok=True)
-    session.run(
-        *(python, "-m", "cyclonedx_py", "environment", "--pyproject", "pyproject.toml"),
-        *("--output-reproducible", "--output-file", "results/sbom.cdx.json"),
-        str(Path(session.virtualenv.bin) / "python"),
-        external=True,
-    )
-
-
-@nox.session
 def lint(session: nox.Session) -> None:
     """ruff and mypy."""
     install(session, "[test,lint,cluster]", *STRICT)

@@ -14,7 +14,7 @@ import torch
 from ...methods.nn.precision import refusal, warning
 from ..config import Trial
 from ..errors import FedreproError, StoreError
-from ..planning.estimate import TrialTimes, duration
+from ..planning.estimate import TrialTimes
 from ..planning.plan import Plan
 from ..store import fingerprint
 from ..store.store import Store
@@ -127,30 +127,6 @@ def execute(
             shown.say(f"the budget is spent: {left} trials are left for the same command")
     done.wall_s = time.perf_counter() - clock
     return done
-
-
-def rehearse(
-    plan: Plan,
-    store: Store,
-    options: ExecutorOptions,
-    executor: str = "local",
-    time_limit: float | None = None,
-    trials: Sequence[Trial] | None = None,
-) -> list[str]:
-    """Lines that say what `execute` would submit, where, and in which order; nothing is written."""
-    chosen, shown = executors.find(executor)(options), Display()
-    available = DataAvailability(options.data_dir, download=False)
-    todo, _ = _sort_out(plan, store, available, trials, shown.say)
-    by: Order = "longest chain" if trials is None else "given"
-    ordered, _, _ = _in_order(todo, store, chosen, time_limit, shown.say, by)
-    lines = [*chosen.describe(), f"{len(todo)} trials would be submitted, in this order:"]
-    dispatch = Dispatch(ordered, shown)
-    while (job := dispatch.next()) is not None:
-        after = "" if job.needs is None else f", after {job.needs[0]} trial {job.needs[1]}"
-        limit = "" if job.limit_s is None else f", at most {duration(job.limit_s)}"
-        lines.append(f"  {job.config.key} trial {job.seed}: {job.config.description}{after}{limit}")
-        dispatch.done(job)
-    return lines
 
 
 def _sort_out(

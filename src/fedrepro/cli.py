@@ -27,8 +27,8 @@ _GROUPS = {
     "run a paper": ("run", "plan", "report", "multiverse"),
     "judge your results": ("judge", "template"),
     "look": ("list", "show", "claims", "audit", "readings", "settings", "methods"),
-    "extend": ("new-project", "new-table", "new-method", "check"),
-    "maintain": ("doctor", "regress", "diff", "completion"),
+    "extend": ("new-project", "new-table", "check"),
+    "maintain": ("doctor", "regress", "diff"),
 }
 """The commands by what a user wants."""
 _FIRST = ("list", "show", "plan", "run", "doctor")
@@ -63,7 +63,7 @@ def build_parser(first: str = "") -> argparse.ArgumentParser:
         for action in verb._actions:
             for name in defaults.keys() & action.option_strings:
                 action.default = str(defaults[name])  # read by the option's own type
-        verb.set_defaults(execute=module.execute, verb=verb, whole_parser=build_parser)
+        verb.set_defaults(execute=module.execute, verb=verb)
     begin = "Begin with those marked *. `fedrepro COMMAND --help` has options and an example."
     lines = [parser.format_usage(), str(parser.description), begin, ""]
     helps = {name: verb.description for name, verb in verbs.choices.items()}

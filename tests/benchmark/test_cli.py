@@ -156,31 +156,6 @@ def test_a_narrow_terminal_breaks_lines_between_words(monkeypatch: pytest.Monkey
     assert {len(one) - len(one.lstrip()) for one in shown[1:]} == {9}
 
 
-def test_what_is_stored_is_found_under_whichever_profile_it_was_run(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    store, out = ["--store", str(tmp_path / "store")], ["--out", str(tmp_path / "out")]
-    chosen = ["--tables", "3", "--rows", "FedAvg|None"]
-    assert main(["run", "cpcfl", "--profile", "smoke", *chosen, *store, *out, "--jobs", "0"]) == 0
-    capsys.readouterr()
-    said = "nothing is stored under the profile 'reduced': this is 'smoke'"
-    for papers in (["cpcfl"], ["cpcfl", "fcl"], ["cpcfl", *chosen]):
-        assert main(["report", *papers, *store, *out]) == 0
-        shown = capsys.readouterr()
-        assert "(smoke: digits, " in shown.out
-        assert said in shown.err
-    assert main(["show", "cpcfl", "3", *store]) == 0
-    shown = capsys.readouterr()
-    assert " · smoke: " in shown.out
-    assert "\nrun on digits, " in shown.out
-    assert said in shown.err
-    for asked in (["cpcfl", "--profile", "reduced"], ["fcl"]):
-        assert main(["report", *asked, *store, *out]) == 3
-        shown = capsys.readouterr()
-        assert "not all was run that its headline claims need" in shown.out
-        assert said not in shown.err
-
-
 def test_the_smoke_profile_goes_from_tables_to_a_report_and_is_never_called_reproduced(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

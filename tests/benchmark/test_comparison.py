@@ -361,18 +361,6 @@ def test_diff_reads_files_folders_and_lists(tmp_path, capsys):
     assert "70 -> 80 (+10, beyond the tolerance of" in capsys.readouterr().out
 
 
-def test_stores_are_judged_and_compared(tmp_path, capsys):
-    for name in ("a", "b"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "store.json").write_text('{"schema": 1}')
-    sides = [str(tmp_path / "a"), str(tmp_path / "b")]
-    assert main(["diff", *sides, "--papers", "fcl", "--profile", "paper"]) == 3
-    assert "0 cells with trials compared" in (said := capsys.readouterr()).out
-    assert "nothing was compared: no cell has trials on both sides" in said.err
-    assert main(["diff", *sides, "--profile", "nonesuch"]) == 3
-    assert "nothing was compared: no report in" in capsys.readouterr().err
-
-
 def test_two_reports_are_one_page_with_both_words_and_what_moved(tmp_path, capsys):
     after = changed(trials=[v + 10 for v in OLD])
     after["tables"][0] |= {"word": "FAIL", "title": "<b>"}
@@ -386,13 +374,6 @@ def test_two_reports_are_one_page_with_both_words_and_what_moved(tmp_path, capsy
     assert f"Table 3 {REPORT['tables'][0]['word']}" in shown
     assert "FAIL" in shown
     assert "value A @ x 70 80 +10.00" in shown
-
-
-@pytest.mark.parametrize("words", [["--papers", "cpcfk"], ["--profile", "nonesuch"]])
-def test_options_of_stores_are_refused_where_no_side_is_one(tmp_path, capsys, words):
-    (tmp_path / "report.json").write_text(json.dumps(REPORT))
-    assert main(["diff", str(tmp_path), str(tmp_path), *words]) == 2
-    assert "neither side is one" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def test_the_variable_replaces_the_default_and_the_option_replaces_both(
     [
         ["list", "mine"], ["check", "mine"], ["audit", "mine"], ["claims", "mine"],
         ["readings", "mine"], ["settings", "mine"], ["show", "mine", "1"],
-        ["plan", "mine", "--profile", "smoke"], ["run", "mine", "--profile", "smoke", "--dry-run"],
+        ["plan", "mine", "--profile", "smoke"],
         ["multiverse", "mine", "--dry-run"], ["report", "mine", "--profile", "smoke"],
     ],
     ids=lambda line: line[0],

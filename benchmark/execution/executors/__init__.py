@@ -51,10 +51,6 @@ class Executor(ABC):
     def slots(self) -> int:
         """How many trials are trained at the same time, at most."""
 
-    @abstractmethod
-    def describe(self) -> list[str]:
-        """Lines that say where trials would be trained; nothing is started."""
-
 
 def find(name: str) -> type[Executor]:
     """The executor of that name; `FedreproError` if it, or a package that it needs, is missing."""

@@ -50,12 +50,6 @@ class LocalExecutor(Executor):
     def slots(self) -> int:
         return self.workers or 1
 
-    def describe(self) -> list[str]:
-        where = "this process"
-        if self.workers:
-            where = f"{self.workers} worker {'process' if self.workers == 1 else 'processes'} here"
-        return [f"{where}, on {', '.join(self.devices)}"]
-
 
 def devices_for(device: str) -> tuple[str, ...]:
     """The devices that `device` stands for; raises `FedreproError` for one that is not here."""

@@ -100,17 +100,6 @@ class ParslExecutor(Executor):
         finally:
             kernel.cleanup()
 
-    def describe(self) -> list[str]:
-        asked = self.cluster
-        lines = [
-            f"up to {asked.max_blocks} blocks of {asked.nodes_per_block} nodes on {asked.provider},"
-            f" {asked.workers_per_node} workers a node: {asked.slots} trials at a time"
-        ]
-        if asked.gpus_per_node:
-            share = asked.gpus_per_node / asked.workers_per_node
-            lines.append(f"GPUs of a node by worker: {' '.join(asked.accelerators)} ({share:.2g})")
-        return lines + [f"{name} = {value!r}" for name, value in asked.options.items()]
-
     def _start(self) -> DataFlowKernel:
         asked = self.cluster
         pool = f"{shlex.quote(asked.python)} -P -m {_MODULES}.process_worker_pool"

@@ -1,7 +1,6 @@
 """From a plan and a store to a report on disk, a scoreboard on the terminal and an exit code."""
 
 import argparse
-import contextlib
 import math
 import shlex
 import sys
@@ -11,12 +10,8 @@ from textwrap import shorten
 from time import perf_counter
 
 from fedrepro.benchmark.data_names import file_name
-from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.results import Report
-from fedrepro.benchmark.spec.folders import searched
-from fedrepro.benchmark.spec.load import load_paper, paper_ids
-from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.spec.settings import PRECISION
 from fedrepro.benchmark.store.files import path_segment
 from fedrepro.benchmark.store.store import Store
@@ -39,42 +34,6 @@ def store_at(folder: Path) -> Store:
 def command_line() -> str:
     """The command as the user gave it."""
     return shlex.join(["fedrepro", *sys.argv[1:]])
-
-
-def stored_profile(parser: argparse._ActionsContainer) -> None:
-    """Leaves `--profile` open where it is not given, for `choose_profile`."""
-    parser.set_defaults(profile=None)
-
-
-def choose_profile(given: argparse.Namespace, ids: Sequence[str], store: Store) -> None:
-    """Sets `given.profile` where it is open: reduced, or the first other one that has trials.
-
-    ids: of papers; none means all. Papers whose specs are wrong are left out here.
-    """
-    if given.profile is not None:
-        return
-    given.profile = options.USUAL
-    stored = {record.run for record in store.records()}
-    papers, root = [], searched(given.specs)
-    for id in (ids or paper_ids(root)) if stored else ():
-        with contextlib.suppress(SpecError):
-            papers.append(load_paper(id, root))
-
-    def has_trials(profile: str, paper: Paper) -> bool:
-        try:
-            runs = options.plan(given, paper, profile).runs
-        except SpecError:  # the profile, or a selection, that this paper does not have
-            return False
-        # All profiles share the counts of costs.
-        return any(run.key in stored for run in runs if run.stage != "costs")
-
-    for name in dict.fromkeys((options.USUAL, *(name for one in papers for name in one.profiles))):
-        if any(has_trials(name, one) for one in papers):
-            given.profile = name
-            break
-    if given.profile != options.USUAL:
-        said = f"nothing is stored under the profile '{options.USUAL}': this is '{given.profile}'"
-        options.note(f"{said} (--profile asks for another)")
 
 
 def judged(

@@ -1,4 +1,4 @@
-"""Compare two reports (report.json or its folder) or two stores."""
+"""Compare two reports."""
 
 import argparse
 from collections.abc import Mapping
@@ -6,28 +6,18 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.judging.baseline import Recorded, read_reports, recorded
+from fedrepro.benchmark.judging.baseline import Recorded, read_reports
 from fedrepro.benchmark.judging.comparison import NOTHING_SHARED, compare
-from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.store.files import write_whole
 from fedrepro.commands import _options as options
-from fedrepro.commands._judged import judged, store_at
 from fedrepro.commands._terminal import complain, paint, print_json
 from fedrepro.reports.layout import plural
 
 EXAMPLE = "fedrepro diff results/reports/cpcfl-reduced old/cpcfl-reduced"
-_SIDE = "a report.json, its folder, or a store"
+_SIDE = "a report.json, or its folder"
 ARGUMENTS = (
-    options.SPECS,
     options.option("before", type=Path, metavar="BEFORE", help=_SIDE),
     options.option("after", type=Path, metavar="AFTER", help=_SIDE),
-    options.profile("under which stores are judged (default: reduced)", default=None),
-    options.option(
-        "--papers",
-        type=options.comma_separated,
-        default=[],
-        help="papers judged in stores, comma-separated (default: all)",
-    ),
     options.file("--html", "also write both sides as one page, side by side"),
     options.flag("--json", "the differences as JSON"),
 )
@@ -35,13 +25,7 @@ ARGUMENTS = (
 
 def execute(given: argparse.Namespace) -> int:
     """Prints the differences; 1 if there are any, 3 if neither side has a trial, else 0."""
-    if (given.papers or given.profile) and not any(map(_is_store, (given.before, given.after))):
-        raise FedreproError("--papers and --profile are for stores; neither side is one")
-    given.profile = given.profile or "reduced"
-    before, after = _read(given.before, given), _read(given.after, given)
-    if not (before and after):
-        complain(f"nothing was compared: no report in {given.after if before else given.before}")
-        return 3
+    before, after = _read(given.before), _read(given.after)
     pairs = {name: (before[name], after[name]) for name in before if name in after}
     if not pairs:
         raise FedreproError(NOTHING_SHARED)
@@ -74,15 +58,7 @@ def execute(given: argparse.Namespace) -> int:
     return 3
 
 
-def _read(place: Path, given: argparse.Namespace) -> Mapping[str, Recorded]:
+def _read(place: Path) -> Mapping[str, Recorded]:
     """The reports at a place by paper, profile and data set."""
-    if _is_store(place):
-        plans = [make_plan(one, given.profile) for one in options.papers_with_profile(given)]
-        found = [recorded(judged(plan, store_at(place), audit=False)) for plan in plans]
-    else:
-        found = read_reports(place / "report.json" if place.is_dir() else place)
+    found = read_reports(place / "report.json" if place.is_dir() else place)
     return {" ".join(filter(None, (one.paper, one.profile, one.on))): one for one in found}
-
-
-def _is_store(place: Path) -> bool:
-    return (place / "store.json").is_file()

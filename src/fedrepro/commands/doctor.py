@@ -1,11 +1,9 @@
-"""Say what is installed, which data are there, and what could run."""
+"""Say what is installed, and which data are there."""
 
 import argparse
 from collections.abc import Iterator
 
 from fedrepro.benchmark.errors import DataError, MissingDataError
-from fedrepro.benchmark.planning.plan import make_plan
-from fedrepro.benchmark.spec.load import load_papers
 from fedrepro.benchmark.version import __version__, commit
 from fedrepro.commands import _options as options
 from fedrepro.commands._judged import store_at
@@ -32,7 +30,6 @@ def execute(given: argparse.Namespace) -> int:
         "devices": devices,
         "store": {str(given.store): f"{stored} finished trials"},
         "data": dict(_data(given)),
-        "could run": dict(_runnable(given)),
     }
     if given.json:
         print_json(found)
@@ -60,22 +57,3 @@ def _data(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
             else:
                 whose = "the release" if loaded.is_release else loaded.note or loaded.source
                 yield f"{name}/{part}", f"ok: {len(loaded.portion)} images, {whose}"
-
-
-def _runnable(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
-    """By paper and profile, how many runs have their data, and the data of what they start from."""
-    from fedrepro.benchmark.config import chain
-    from fedrepro.benchmark.execution.data_availability import DataAvailability
-
-    available = DataAvailability(given.data_dir, download=False)
-    for paper in load_papers(options.specs(given)):
-        for profile in paper.profiles:
-            try:
-                plan = make_plan(paper, profile, data_dir=given.data_dir)
-            except DataError as error:
-                yield f"{paper.id} {profile}", f"missing: {error}"
-                continue
-            ready = sum(not any(map(available.problem, chain(run))) for run in plan.runs)
-            unbound = sum(one.config is None for one in plan.cells)
-            told = f"{ready} of {len(plan.runs)} runs have their data"
-            yield f"{paper.id} {profile}", f"{told}; {unbound} cells need or have no run"

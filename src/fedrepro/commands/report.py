@@ -6,13 +6,11 @@ import time
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.commands import _options as options
 from fedrepro.commands._judged import (
-    choose_profile,
     default_folder,
     folder_of,
     judged,
     show,
     store_at,
-    stored_profile,
 )
 
 EXAMPLE = "fedrepro report cpcfl mfcl --out results/reports/two-papers"
@@ -25,7 +23,6 @@ ARGUMENTS = (
         "--stale",
         "show trials of earlier code where there are none of the present one; the report says so",
     ),
-    stored_profile,
 )
 
 
@@ -36,7 +33,6 @@ def execute(given: argparse.Namespace) -> int:
     if not alone:
         options.refuse_selection(given)
     store = store_at(given.store)
-    choose_profile(given, given.papers, store)
     plans = [options.plan(given, paper) for paper in options.papers_with_profile(given)]
     if not plans:
         raise FedreproError(f"no paper has a profile '{given.profile}'; fedrepro list names them")

@@ -9,7 +9,7 @@ from fedrepro.benchmark.plain import as_plain
 from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.store.files import write_whole
 from fedrepro.commands import _options as options
-from fedrepro.commands._judged import choose_profile, judged, store_at, stored_profile
+from fedrepro.commands._judged import judged, store_at
 from fedrepro.commands._terminal import paint, print_json
 
 EXAMPLE = "fedrepro show cpcfl 3 --rows 'CP-CFL|*'"
@@ -19,7 +19,6 @@ ARGUMENTS = (
     options.option("table", metavar="TABLE", help="table or figure, for example 3 or figure-4"),
     *options.CELLS_OF_A_TABLE,
     *options.PLACES,
-    stored_profile,
     options.one_of(
         options.option("--format", choices=_FORMATS, default="text", help="default: text"),
         options.flag("--json", "the judged table as JSON"),
@@ -32,7 +31,6 @@ def execute(given: argparse.Namespace) -> None:
     """Prints the table."""
     given.tables = [given.table]
     store, paper = store_at(given.store), options.paper(given)
-    choose_profile(given, [paper.id], store)
     report = judged(options.plan(given, paper), store, audit=given.format == "text")
     if given.json:
         print_json(as_plain((*report.tables, *report.controls)[0]))
