@@ -44,27 +44,22 @@ NAMED_CELLS = 20_000
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+-]*((\.[A-Za-z0-9_+-]+)+(:[A-Za-z_]\w*)?)?", re.ASCII)
 
 
-def exceeded(data: Any) -> Iterator[tuple[KeyPath, str]]:
+def exceeded(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
     """What values of TOML exceed, by path; nothing is said of what lies deeper than `DEPTH`."""
-    waiting: list[tuple[KeyPath, Any]] = [((), data)]
-    while waiting:
-        path, value = waiting.pop()
-        problem = _problem(value)
-        if problem is None and len(path) > DEPTH:
-            problem = f"is nested in more than {DEPTH} tables and lists"
-        if problem is not None:
-            yield path, problem
-        elif isinstance(value, (dict, list)):
-            items = value.items() if isinstance(value, dict) else enumerate(value)
-            waiting += [((*path, key), item) for key, item in items]
+    if said := _problem(value, path):
+        yield path, said
+    elif isinstance(value, (dict, list)):
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from exceeded(item, (*path, key))
 
 
-def _problem(value: Any) -> str | None:
+def _problem(value: Any, path: KeyPath) -> str | None:
+    if len(path) > DEPTH:
+        return f"is nested in more than {DEPTH} tables and lists"
+    if path and len(str(path[-1])) > NAME:
+        return f"has a key of {len(str(path[-1]))} characters; at most {NAME} are read"
     if isinstance(value, (dict, list)):
-        if long := [len(key) for key in value if isinstance(value, dict) and len(key) > NAME]:
-            return f"has a key of {long[0]} characters; at most {NAME} are read"
-        entries = "keys" if isinstance(value, dict) else "entries"
-        return None if len(value) <= ITEMS else f"has {len(value)} {entries}; at most {ITEMS}"
+        return None if len(value) <= ITEMS else f"has {len(value)} entries; at most {ITEMS}"
     if isinstance(value, str):
         return None if len(value) <= TEXT else f"has {len(value)} characters; at most {TEXT}"
     if isinstance(value, (int, float, Decimal)):
@@ -74,32 +69,29 @@ def _problem(value: Any) -> str | None:
 
 def number_problem(value: float | Decimal) -> str | None:
     """Why a number cannot be worked with, or None if it can."""
-    if isinstance(value, int):
-        return None if abs(value) < 10**DIGITS else f"has more than {DIGITS} digits"
-    number = Decimal(value)
+    number = Decimal(str(value)) if isinstance(value, float) else Decimal(value)
     if not number.is_finite():
         return "must be finite"
-    if number.adjusted() >= DIGITS:
-        return f"has more than {DIGITS} digits before the point"
-    exponent = number.as_tuple().exponent
-    if isinstance(value, Decimal) and isinstance(exponent, int) and exponent < -DIGITS:
-        return f"has more than {DIGITS} digits behind the point"
+    if number.adjusted() >= DIGITS or int(number.as_tuple().exponent) < -DIGITS:
+        return f"has more than {DIGITS} digits before or behind the point"
     return None
 
 
 def setting_problem(value: Any) -> str | None:
     """Why a value is no setting of an experiment, or None if it may be one."""
-    for path, problem in exceeded(value):
-        return f"{'.'.join(map(str, path))} {problem}".lstrip()
-    if not _is_within_bounds(value):
+    for path, said in exceeded(value):
+        return f"{'.'.join(map(str, path))} {said}".lstrip()
+    if any(abs(Decimal(one)) > SETTING for one in _numbers(value)):
         return f"must lie between -{SETTING:,} and {SETTING:,}"
     return None
 
 
-def _is_within_bounds(value: Any) -> bool:
+def _numbers(value: Any) -> Iterator[float | Decimal]:
     if isinstance(value, (dict, list)):
-        return all(map(_is_within_bounds, value.values() if isinstance(value, dict) else value))
-    return isinstance(value, str) or abs(Decimal(value)) <= SETTING
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _numbers(item)
+    elif not isinstance(value, str):
+        yield value
 
 
 def name_problem(text: str) -> str | None:
