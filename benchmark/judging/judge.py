@@ -32,7 +32,7 @@ from .evidence import Evidence, Finished, Trials
 from .figure_data import panels
 from .observed import Names, printed_names
 from .other_readings import choices, read_otherwise, universes, with_other_readings
-from .provenance import command_of, more_trials, provenance, run_on, run_summaries
+from .provenance import command_of, provenance, run_on, run_summaries
 from .verdicts import cell_verdicts
 
 
@@ -244,7 +244,6 @@ class _Judging:
             ),
             notes=(
                 *table.notes,
-                *more_trials(self.plan, table),
                 *self.evidence.notes((*cells, *drawings)),
             ),
             panels=panels(table.figure, drawings, judged, self.evidence, table.unit),

@@ -5,7 +5,7 @@ What a table was run on here and in the paper, and the command that runs it agai
 
 import json
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,7 +14,6 @@ from ..data_names import title
 from ..planning.plan import Plan, PlannedCell
 from ..results import Provenance, RunSummary
 from ..spec.folders import option_for
-from ..spec.model import Table
 from ..spec.settings import PRECISION, get
 from ..stats.intervals import describe
 from ..version import __version__, commit
@@ -111,14 +110,6 @@ def _said(runs: Iterable[tuple[Any, ...]]) -> str:
             text = " or ".join(filter(None, (", ".join(found[:-1]), *found[-1:])))
         parts += [f"{text}{noun}"] if found else []
     return ", ".join(parts)
-
-
-def more_trials(plan: Plan, table: Table) -> Iterator[str]:
-    """That a table has more trials than the profile's others, and why."""
-    profile = plan.profile
-    more = table.profiles.get(profile.name)
-    if more is not None and more.trials and not plan.has_other_trials:
-        yield f"{more.trials} trials for the {profile.trials} of the profile: {more.why}."
 
 
 def command_of(plan: Plan, table: str, row: Sequence[str] | None = None) -> str:

@@ -14,7 +14,7 @@ from ..claims.nodes import Elementary
 from ..config import RunConfig, Trial, chain
 from ..errors import SpecError
 from ..spec import names, settings
-from ..spec.model import Cell, CellKey, Claim, Paper, Profile, Table, TableProfile, matches
+from ..spec.model import Cell, CellKey, Claim, Paper, Profile, Table, matches
 from ..spec.problems import suggestion
 from ..spec.readings import under
 from .resolve import Resolved, Resolver
@@ -34,7 +34,6 @@ class Plan:
     runs: unique, every run after those that it starts from.
     sets: what `--set` changed, by path.
     rows: the pattern that chose rows, None for all.
-    more: by run key, how many trials tables ask for that have more than the profile's others.
     asked: by run key, how many trials are asked for where that is not `trials`.
     drawings: runs that figures draw without printed values.
     looks: with how many trials claims are looked at, rising; none means once, with all there are.
@@ -50,15 +49,14 @@ class Plan:
     drawings: tuple[PlannedCell, ...] = ()
     sets: tuple[tuple[str, Any], ...] = ()
     rows: str | None = None
-    more: Mapping[str, int] = field(default_factory=dict)
     asked: Mapping[str, int] = field(default_factory=dict)
     looks: tuple[int, ...] = ()
     data_dir: Path | None = None
 
     @property
     def has_other_trials(self) -> bool:
-        """Whether another number of trials was asked for than the profile and its tables have."""
-        return self.trials != self.profile.trials or bool(self.more and not self.asked)
+        """Whether another number of trials was asked for than the profile has."""
+        return self.trials != self.profile.trials
 
     @property
     def has_other_series(self) -> bool:
@@ -170,9 +168,7 @@ class Plan:
             sets=self.sets,
             data_dir=self.data_dir,
         )
-        if self.asked != self.more:
-            other = replace(other, asked={**other.asked, **self.asked})
-        return replace(other, looks=self.looks)
+        return replace(other, asked=self.asked, looks=self.looks)
 
     def reads_as(self, other: "Plan") -> bool:
         """Whether its cells read the same numbers of the same runs as those of another plan."""
@@ -282,13 +278,12 @@ def make_plan(
     # Unique runs, each after the one that it starts from.
     chains = (reversed(tuple(chain(one.config))) for one in (*cells, *drawings))
     runs = tuple(dict.fromkeys(run for before in chains for run in before))
-    more = _more_trials(paper, chosen, resolver)
-    n_trials, asked = trials or chosen.trials, more if trials is None else {}
+    n_trials = trials or chosen.trials
     # The declared looks up to the trials that are asked for; none if no look has that number.
     looks = tuple(n for n in chosen.looks if n <= n_trials) if n_trials in chosen.looks else ()
     return Plan(
-        paper, chosen, on, n_trials, cells, runs, drawings, tuple(changes.items()), rows, more,
-        asked, chosen.looks if trials is None else looks, data_dir,
+        paper, chosen, on, n_trials, cells, runs, drawings, tuple(changes.items()), rows,
+        looks=chosen.looks if trials is None else looks, data_dir=data_dir,
     )  # fmt: skip
 
 
@@ -301,24 +296,6 @@ def _in_series(profile: Profile, series: int, paper: Paper) -> Profile:
                 "the same; choose another number"
             )
     return replace(profile, series=series)
-
-
-def _more_trials(paper: Paper, profile: Profile, resolver: Resolver) -> dict[str, int]:
-    """By run key the trials of tables that have more than the others, whatever is selected.
-
-    A run that several tables read has as many as that which asks for most.
-    """
-    found: dict[str, int] = {}
-    for table in paper.tables:
-        trials = table.profiles.get(profile.name, TableProfile()).trials
-        for cell in (*table.cells, *table.drawn) if trials else ():
-            run: RunConfig | None = None
-            with suppress(SpecError):  # what is selected has been planned already
-                run = planned_cell(cell, resolver).config
-            while run is not None:
-                found[run.key] = max(found.get(run.key, 0), trials or 0)
-                run = run.start if run.start_trial is None else None
-    return found
 
 
 def planned_cell(cell: Cell, resolver: Resolver) -> PlannedCell:

@@ -27,6 +27,8 @@ def find_lines(text: str) -> Mapping[KeyPath, int]:
         if whole is not None and statement[0].lstrip().startswith("["):
             table = _header(whole, last)
             lines.setdefault(table, number)
+            if isinstance(table[-1], int):
+                lines.setdefault(table[:-1], number)
         # A list that goes on is closed: what is new in it begins behind what was there before.
         elif data := _parsed([*statement, "]"]) if whole is None else whole:
             for path in _paths(data, table):

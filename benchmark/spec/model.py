@@ -100,22 +100,10 @@ class Omission(InFile):
 
 @dataclass(frozen=True)
 class LocalProfile(InFile):
-    """What a row or column adds to a profile; omit: why the profile does not run its cells."""
+    """What a table, row or column adds to a profile; omit: why it does not run the cells."""
 
     overrides: tuple[Override, ...] = ()
     omit: Text | None = None
-
-
-@dataclass(frozen=True)
-class TableProfile(LocalProfile):
-    """What a table adds to a profile: more trials than the profile's others have, and why."""
-
-    trials: TrialCount | None = None
-    why: Text | None = None
-
-    def __post_init__(self) -> None:
-        if (self.trials is None) != (self.why is None):
-            raise wrong("`trials` and `why` go together")
 
 
 @dataclass(frozen=True)
@@ -367,7 +355,7 @@ class Table(InFile):
     relations: tuple[Relation, ...] = ()
     unstated: tuple[Unstated, ...] = ()
     figure: Figure | None = None
-    profiles: Annotated[Mapping[str, TableProfile], BeforeValidator(_by_profile)] = field(
+    profiles: Annotated[Mapping[str, LocalProfile], BeforeValidator(_by_profile)] = field(
         default_factory=dict
     )
     paper: Annotated[str, Filled] = ""

@@ -184,15 +184,6 @@ class _Rules:
                 said = f"it runs what '{known['like']}' runs; put overrides there"
                 self.report.add((*here, "overrides"), said)
             self.overrides(own, here)
-            self._more_trials(own.get("trials"), known, here)
-
-    def _more_trials(self, trials: Any, profile: Toml, at: KeyPath) -> None:
-        """A table has more trials than its profile's others, and one look at them."""
-        others, here = profile.get("trials"), (*at, "trials")
-        if trials is not None and "looks" in profile:
-            self.report.add(here, "leave it out: the profile's `looks` give the numbers of trials")
-        if type(trials) is type(others) is int and trials <= others:
-            self.report.add(here, f"{trials} is not more than the profile's {others}")
 
     def like(self, name: str, at: KeyPath) -> None:
         """A profile like another one runs all that it runs, and shares no trial with it."""

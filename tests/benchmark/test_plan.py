@@ -5,7 +5,7 @@ import pytest
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.load import load_paper
-from fedrepro.benchmark.spec.model import Claim, Omission, Paper, TableProfile
+from fedrepro.benchmark.spec.model import Claim, Omission
 from fedrepro.benchmark.spec.printed import Printed
 from tests.benchmark.small_papers import MakePaper
 
@@ -27,40 +27,6 @@ def test_a_shared_encoder_is_trained_once_and_others_once_a_trial(tiny_paper: Ma
     own = make_plan(tiny_paper({"a": OWN}, trials=3), "smoke")
     assert [own.seeds(run) for run in own.runs] == [(0, 1, 2), (0, 1, 2)]
     assert len(shared.trials_to_run()) == 4
-
-
-def with_more_trials(paper: Paper, row: str, trials: int) -> Paper:
-    """A second table with only one of the rows, and more trials than the first."""
-    (table,) = paper.tables
-    cells = tuple(replace(one, table="more") for one in table.cells if one.row == (row,))
-    more = {"smoke": TableProfile(trials=trials, why="its claims are close")}
-    other = replace(table, id="more", cells=cells, claims=(), relations=(), profiles=more)
-    return replace(paper, tables=(table, other))
-
-
-def test_what_a_table_with_more_trials_reads_has_them_wherever_it_is_shown(
-    tiny_paper: MakePaper,
-) -> None:
-    paper = with_more_trials(tiny_paper({"a": OWN, "b": SHARED, "c": {}}, trials=3), "a", 7)
-    plan = make_plan(paper, "smoke")
-    trials = {one.cell.row: plan.seeds(one.config) for one in plan.cells if one.config is not None}
-    assert trials == {("a",): tuple(range(7)), ("b",): (0, 1, 2), ("c",): (0, 1, 2)}
-    for run in plan.runs:
-        if run.start is not None and run.start_trial is None:
-            assert plan.seeds(run.start) == plan.seeds(run)
-    (first,) = (table.id for table in paper.tables if table.id != "more")
-    part = make_plan(paper, "smoke", tables=[first])
-    assert {run.key: part.seeds(run) for run in part.runs}.items() <= {
-        run.key: plan.seeds(run) for run in plan.runs
-    }.items()
-    assert plan.under(()).asked == plan.asked
-
-
-def test_trials_that_are_asked_for_are_those_of_every_table(tiny_paper: MakePaper) -> None:
-    paper = with_more_trials(tiny_paper({"a": {}, "c": {}}, trials=3), "a", 7)
-    plan = make_plan(paper, "smoke", trials=2)
-    assert {plan.seeds(run) for run in plan.runs} == {(0, 1)}
-    assert plan.under(()).trials_to_run() == plan.trials_to_run()
 
 
 def test_another_series_is_other_runs_of_the_same_cells(tiny_paper: MakePaper) -> None:

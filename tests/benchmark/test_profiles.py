@@ -9,7 +9,7 @@ from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.folders import tables_root
 from fedrepro.benchmark.spec.load import load_paper, load_papers
-from fedrepro.benchmark.spec.model import Paper, TableProfile
+from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.spec.problems import InvalidSpecError
 from tests.benchmark.small_papers import write_made_up
 
@@ -84,37 +84,6 @@ def test_a_profile_that_cannot_be_is_refused_with_line_and_reason(
     (told,) = (one for one in str(refused.value).splitlines() if said in one)
     first = f"{PAPER}\n".count("\n")
     assert f"paper.toml:{first + line}:" in told
-
-
-def with_more_trials(folder: Path, own: str, profile: str = "") -> Paper:
-    """The paper whose table has its own trials under one more profile."""
-    first, rest = TABLE.split("\n[", 1)
-    table = f"{first}\n[profiles.more]\n{own}\n\n[{rest}"
-    return with_profile(folder, f"[profiles.more]\ntrials = 5\n{profile}", table)
-
-
-def test_a_table_may_have_more_trials_than_its_profile(tmp_path: Path) -> None:
-    paper = with_more_trials(tmp_path, 'trials = 9\nwhy = "close claims"')
-    assert paper.tables[0].profiles == {"more": TableProfile(trials=9, why="close claims")}
-
-
-@pytest.mark.parametrize(
-    ("own", "profile", "said"),
-    [
-        ('trials = 5\nwhy = "w"', "", "5 is not more than the profile's 5"),
-        ("trials = 9", "", "`trials` and `why` go together"),
-        ('why = "w"', "", "`trials` and `why` go together"),
-        ('trials = 9\nwhy = "w"', "looks = [5, 10]", "leave it out: the profile's `looks`"),
-        ('trials = "9"\nwhy = "w"', "", "trials"),
-        ('trials = 1000000000\nwhy = "w"', "", "trials"),
-    ],
-)
-def test_trials_of_a_table_that_cannot_be_are_refused_with_the_reason(
-    tmp_path: Path, own: str, profile: str, said: str
-) -> None:
-    with pytest.raises(InvalidSpecError, match=re.escape(said)) as refused:
-        with_more_trials(tmp_path, own, profile)
-    assert "3.toml:" in str(refused.value)
 
 
 def test_a_profile_like_another_runs_its_experiments_on_every_data_set_and_shares_no_trial(

@@ -1,7 +1,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,13 +10,12 @@ from hypothesis import strategies as st
 from fedrepro.benchmark.claims.answer import ClaimAnswer
 from fedrepro.benchmark.config import RunConfig, Trial
 from fedrepro.benchmark.execution.run import Execution
-from fedrepro.benchmark.execution.until_decided import steps, train_until_decided
+from fedrepro.benchmark.execution.until_decided import train_until_decided
 from fedrepro.benchmark.judging.evidence import load_trials
 from fedrepro.benchmark.judging.judge import judge
 from fedrepro.benchmark.planning.plan import Plan, make_plan, reached
 from fedrepro.benchmark.results import Report
-from fedrepro.benchmark.spec.load import load_paper
-from fedrepro.benchmark.spec.model import Claim, Margin, Override, TableProfile
+from fedrepro.benchmark.spec.model import Claim, Margin, Override
 from fedrepro.benchmark.spec.printed import Printed
 from fedrepro.benchmark.store.store import Store
 from fedrepro.methods.outcome import Curve, Outcome
@@ -220,16 +218,6 @@ def test_a_claim_whose_trial_fails_is_left_and_tried_again_by_the_next_run(
     again = Bench(plan, store)
     assert words(again.run())["large"] == "HOLDS"
     assert again.trained[0] == (0.01, 3)
-
-
-def test_until_decided_reaches_the_trials_of_the_table(tmp_path: Path) -> None:
-    paper = load_paper("calibre")
-    more = {"reduced": TableProfile(trials=25, why="more")}
-    tables = [replace(one, profiles=more) if one.id == "1" else one for one in paper.tables]
-    plan = make_plan(replace(paper, tables=tuple(tables)), "reduced", tables=["1"])
-    ((_, trials),) = steps(plan, Store(tmp_path), {})
-    for run in {one.config for one in plan.cells if one.cell.table == "1"}:
-        assert [seed for one, seed in trials if one == run] == list(range(25))
 
 
 @given(st.sets(st.integers(0, 45), max_size=40))
