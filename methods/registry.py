@@ -68,7 +68,7 @@ def modules_in(package: str) -> dict[str, str]:
     places = {package: folders}
     inner = [found.name for found in pkgutil.iter_modules(folders) if found.ispkg]
     if inner:
-        places = {f"{package}.{name}": _below(folders, name) for name in inner}
+        places = {f"{package}.{name}": [str(Path(at) / name) for at in folders] for name in inner}
     found = {
         module.name.replace("_", "-"): f"{place}.{module.name}"
         for place, searched in places.items()
@@ -99,10 +99,6 @@ def spec_of(module: str) -> ModuleSpec | None:
 def names_in(package: str) -> list[str]:
     """The registered names of the modules below `package`, sorted."""
     return list(modules_in(package))
-
-
-def _below(folders: Iterable[str], name: str) -> list[str]:
-    return [str(place) for folder in folders if (place := Path(folder) / name).is_dir()]
 
 
 def _imported(module: str) -> ModuleType:

@@ -119,7 +119,8 @@ _adapter = cache(TypeAdapter)
 
 def mistakes(error: ValidationError) -> str:
     """What is wrong with the options of a class, in one line."""
-    return "; ".join(f"{dotted(one['loc'])} {message(one)}".strip() for one in error.errors())
+    found = (one for one in error.errors() if one["type"] != "too_short" or not one["input"])
+    return "; ".join(f"{dotted(one['loc'])} {message(one)}".strip() for one in found)
 
 
 def message(details: ErrorDetails, model: type = object) -> str:

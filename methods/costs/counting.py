@@ -71,18 +71,6 @@ def count_costs(method: FederatedMethod, task: Task, images: int) -> ClientCosts
     return ClientCosts(*(sum(values, Fraction(0)) / len(received) for values in each))
 
 
-@dataclass(frozen=True)
-class _Counted:
-    """What one round of one client did; maps: the most at any time."""
-
-    exchanged: int
-    flops: int
-    weights: int
-    gradients: int
-    maps: int
-    kept: int
-
-
 def _received(method: FederatedMethod, task: Task, start: Server) -> list[int]:
     """Bytes that each client receives in the first round."""
     tiny, clients = _tiny(task, 1), range(task.federation.n_clients)
@@ -108,7 +96,7 @@ def _client_costs(
     exchanged = first + (method.rounds - 1) * again + sum(behind)
 
     # What is not done in every epoch (statistics, ...) is done once for every image.
-    per_image = Fraction(2 * smallest[later].flops - twice[later].flops, _SIZES[0])
+    per_image = (2 * smallest[later].flops - twice[later].flops) / _SIZES[0]
     step = _fitted([(n, once[n][later].flops - per_image * n) for n in once])
     flops = method.local_epochs * sum(map(step, steps)) + per_image * images
 
@@ -117,14 +105,14 @@ def _client_costs(
     return ClientCosts(
         exchanged=exchanged,
         flops=flops,
-        weights=Fraction(last.weights),
-        gradients=Fraction(last.gradients),
+        weights=last.weights,
+        gradients=last.gradients,
         maps=held(max(steps)) - held(0),
-        kept=Fraction(last.kept),
+        kept=last.kept,
     )
 
 
-def _fitted(points: Sequence[tuple[int, int | Fraction]]) -> Callable[[int], Fraction]:
+def _fitted(points: Sequence[tuple[int, Fraction]]) -> Callable[[int], Fraction]:
     """The polynomial of degree two through all the points, exactly (Lagrange).
 
     Raises `ValueError` if there is none.
@@ -143,12 +131,15 @@ def _fitted(points: Sequence[tuple[int, int | Fraction]]) -> Callable[[int], Fra
 
 def _rounds(
     method: FederatedMethod, task: Task, server: Server, client: int, images: int, epochs: int
-) -> list[_Counted]:
-    """The first rounds of a client that takes part alone, its images being one batch."""
+) -> list[ClientCosts]:
+    """The first rounds of a client that takes part alone, its images being one batch.
+
+    exchanged: bytes of that round. maps: the most at any time.
+    """
     tiny = _tiny(task, images)
     # SGD's steps can be recorded; what another optimiser keeps is not counted anyway.
     short = replace(method, rounds=_ROUNDS, local_epochs=epochs, batch_size=images, optimizer="sgd")
-    alone, found = torch.tensor([client]), list[_Counted]()
+    alone, found = torch.tensor([client]), list[ClientCosts]()
     with Shapes(drawn=True):
         memory = short.new_memory(tiny)
     for t in range(short.exchanges):
@@ -163,8 +154,8 @@ def _rounds(
                 server = short.aggregate(now, server, upload)
         kept = sum(v.numel() * v.element_size() for v in memory.tensors())
         of_one = kept // tiny.federation.n_clients
-        counted = sent, trace.flops, trace.weights, trace.gradients, trace.most
-        found.append(_Counted(*counted, of_one))
+        counted = sent, trace.flops, trace.weights, trace.gradients, trace.most, of_one
+        found.append(ClientCosts(*map(Fraction, counted)))
     return found
 
 

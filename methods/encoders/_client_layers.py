@@ -12,10 +12,12 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from pydantic import NonNegativeInt, PositiveInt
+
 from ..nn.layers import Layer, Sequential, dense_layers
 from ..nn.mfcl_modules import Convolution, client_autoencoder
 from ..nn.modular import MODULE, ModularNetwork, plain_layers
-from ..nn.normalisation import NORMS, TWIN_VARIANCES, Norm, TwinVariance, normalisation
+from ..nn.normalisation import Norm, TwinVariance, normalisation
 from .base import Encoder
 
 
@@ -29,24 +31,15 @@ class ClientLayers(Encoder):
     layers on top of a modular network.
     """
 
-    client_layers: int = 0
+    client_layers: NonNegativeInt = 0
     client_norm: Norm = "batch"
-    group_channels: int = 16
+    group_channels: PositiveInt = 16
     twin_variance: TwinVariance = "pooled"
     norm_momentum: float = 0.1
     modular: bool = False
-    projector_widths: tuple[int, ...] = ()
+    projector_widths: tuple[PositiveInt, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.client_norm not in NORMS:
-            raise ValueError(f"client_norm = '{self.client_norm}' is not one of {', '.join(NORMS)}")
-        if self.twin_variance not in TWIN_VARIANCES:
-            known = " nor ".join(f"'{one}'" for one in TWIN_VARIANCES)
-            raise ValueError(f"twin_variance = '{self.twin_variance}' is neither {known}")
-        if self.client_layers < 0 or self.group_channels < 1:
-            raise ValueError("client_layers must be 0 or more, group_channels 1 or more")
-        if min(self.projector_widths, default=1) < 1:
-            raise ValueError("projector_widths must be 1 or more")
         if self.projector_widths and not self.modular:
             raise ValueError("projector_widths belong to a modular network")
 

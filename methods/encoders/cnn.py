@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from pydantic import NonNegativeInt, PositiveInt
+
 from ..nn.layers import Conv2d, Flatten, Layer, Linear, ReLU, Sequential
 from .base import Encoder
 
@@ -21,14 +23,10 @@ class CNN(Encoder):
 
     inferred: ClassVar[str] = "strides and padding that were inferred from this paper's own numbers"
 
-    widths: tuple[int, ...] = (64, 128, 192, 256)
-    dim: int = 256
-    stride: int = 2
-    padding: int = 0
-
-    def __post_init__(self) -> None:
-        if min(self.dim, self.stride, *self.widths) < 1 or self.padding < 0:
-            raise ValueError("widths, dim and stride must be 1 or more, padding 0 or more")
+    widths: tuple[PositiveInt, ...] = (64, 128, 192, 256)
+    dim: PositiveInt = 256
+    stride: PositiveInt = 2
+    padding: NonNegativeInt = 0
 
     @property
     def out_dim(self) -> int:

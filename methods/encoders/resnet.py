@@ -14,10 +14,11 @@ Evidence: `tests/methods/test_encoders.py` (torchvision), `tests/methods/test_co
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 import torch.nn.functional as F
+from pydantic import Field, PositiveInt
 from torch import Tensor
 
 from ..nn.layers import Conv2d, GlobalAveragePool, Layer, MaxPool2d, ReLU, Sequential
@@ -63,23 +64,11 @@ class ResNet(ClientLayers):
     `ClientLayers`.
     """
 
-    depth: int = 18
+    depth: Literal[10, 18, 34, 50, 101, 152] = 18
     version: Literal["v1", "v1.5"] = "v1"
     stem: Literal["imagenet", "cifar"] = "imagenet"
-    width: int = 64
-    blocks: tuple[int, ...] | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.depth not in _BLOCKS:
-            known = ", ".join(map(str, _BLOCKS))
-            raise ValueError(f"encoder.depth = {self.depth} is not a ResNet (known: {known})")
-        if self.version not in ("v1", "v1.5"):
-            raise ValueError(f"encoder.version = '{self.version}' is neither 'v1' nor 'v1.5'")
-        if self.stem not in ("imagenet", "cifar"):
-            raise ValueError(f"encoder.stem = '{self.stem}' is neither 'imagenet' nor 'cifar'")
-        if self.width < 1 or (self.blocks is not None and min(self.blocks, default=0) < 1):
-            raise ValueError("width and blocks must be 1 or more, of one stage at least")
+    width: PositiveInt = 64
+    blocks: Annotated[tuple[PositiveInt, ...], Field(min_length=1)] | None = None
 
     @property
     def _stages(self) -> tuple[int, ...]:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch.nn.functional as F
+from pydantic import PositiveInt
 from torch import Tensor
 
 from ..nn.layers import (
@@ -64,21 +65,9 @@ class VGG(ClientLayers):
     `ClientLayers`.
     """
 
-    depth: int = 16
-    width: int = 64
+    depth: Literal[11, 13, 16, 19] = 16
+    width: PositiveInt = 64
     classifier: Literal["none", "imagenet"] = "none"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.depth not in _CONVOLUTIONS:
-            known = ", ".join(map(str, _CONVOLUTIONS))
-            raise ValueError(f"encoder.depth = {self.depth} is not a VGG (known: {known})")
-        if self.classifier not in ("none", "imagenet"):
-            raise ValueError(
-                f"encoder.classifier = '{self.classifier}' is neither 'none' nor 'imagenet'"
-            )
-        if self.width < 1:
-            raise ValueError("width must be 1 or more")
 
     @property
     def network_dim(self) -> int:

@@ -60,15 +60,9 @@ class ClientStates(ClientMemory):
 
     def remember(self, clients: Tensor, new: State) -> None:
         """Keeps the models of `new`, stacked over `clients` (int64), which have trained."""
-        self.state = written(self.state, len(self.has_trained), clients, new)
-        self.has_trained[clients] = True
-
-
-def written(state: State, n_clients: int, clients: Tensor, new: State) -> State:
-    """`state` with the models of `new`, stacked over `clients` (int64), in their places.
-
-    state: stacked over all clients and changed in place; of an empty one the others are zeros.
-    """
-    full = state or {k: v.new_zeros(n_clients, *v.shape[1:]) for k, v in new.items()}
-    put(full, clients, new)
-    return full
+        known = self.has_trained
+        self.state = self.state or {
+            name: value.new_zeros(len(known), *value.shape[1:]) for name, value in new.items()
+        }
+        put(self.state, clients, new)
+        known[clients] = True

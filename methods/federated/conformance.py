@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch.testing import assert_close
 
 from .. import registry
 from ..checkpoint import Checkpoint
@@ -90,7 +91,9 @@ def check_method(
         options, other = same_as[0], _made(same_as[1])
         mine, theirs = run(replace(made, **options), checks.task), run(other, small_task(other))
         found = _first(
-            _numbers((mine.metrics, mine.encoder)), _numbers((theirs.metrics, theirs.encoder)), True
+            _numbers((mine.metrics, mine.encoder)),
+            _numbers((theirs.metrics, theirs.encoder)),
+            _ROUNDING,
         )
         if found:
             name = type(other).__name__
@@ -216,7 +219,7 @@ class _Checks:
             found = found or _first(
                 _numbers((upload.per_client, upload.log, memory)),
                 _numbers((other.per_client, other.log, own)),
-                near=True,
+                _ROUNDING,
             )
             server = method.aggregate(now, server, upload)
         return found
@@ -314,15 +317,13 @@ def _numbers(tree: Any) -> Any:
     """Dataclasses as dictionaries, so that they can be compared; what else there is, left out."""
     if isinstance(tree, np.ndarray):
         return torch.from_numpy(tree)
-    if isinstance(tree, Tensor) or tree is None or isinstance(tree, bool | int | float | str):
-        return tree
     if isinstance(tree, Mapping):
-        return {name: _numbers(value) for name, value in tree.items()}
+        return {str(name): _numbers(value) for name, value in tree.items()}
     if isinstance(tree, list | tuple):
         return [_numbers(value) for value in tree]
     if is_dataclass(tree):
         return {field.name: _numbers(getattr(tree, field.name)) for field in fields(tree)}
-    return None
+    return tree if isinstance(tree, Tensor | bool | int | float) else None
 
 
 def _difference(one: Outcome, other: Outcome) -> str | None:
@@ -330,25 +331,10 @@ def _difference(one: Outcome, other: Outcome) -> str | None:
     return _first(_numbers(one), _numbers(other))
 
 
-def _first(one: Any, other: Any, near: bool = False, path: str = "") -> str | None:
-    """The first place at which two trees differ: to the last bit, or by more than rounding."""
-    if isinstance(one, Tensor) and isinstance(other, Tensor):
-        if one.shape != other.shape:
-            return f"{path} has the shapes {tuple(one.shape)} and {tuple(other.shape)}"
-        if near and one.is_floating_point():
-            same = torch.allclose(one, other, rtol=_ROUNDING, atol=_ROUNDING, equal_nan=True)
-        else:
-            same = torch.equal(one.nan_to_num(), other.nan_to_num())
-        return None if same else f"{path} by up to {(one.double() - other.double()).abs().max():g}"
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        if one.keys() != other.keys():
-            return f"{path} has {sorted(map(str, one.keys() ^ other.keys()))} once only"
-        pairs = [(f"{path}.{name}".lstrip("."), one[name], other[name]) for name in one]
-    elif isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        if len(one) != len(other):
-            return f"{path} has {len(one)} and {len(other)} entries"
-        pairs = [(f"{path}[{i}]", a, b) for i, (a, b) in enumerate(zip(one, other, strict=True))]
-    else:
-        close = near and isinstance(one, float) and abs(one - other) <= _ROUNDING * (1 + abs(one))
-        return None if close or one == other or one != one else f"{path}: {one} and {other}"
-    return next((found for name, a, b in pairs if (found := _first(a, b, near, name))), None)
+def _first(one: Any, other: Any, rounding: float = 0.0) -> str | None:
+    """Where two trees of `_numbers` differ first: to the last bit, or by more than `rounding`."""
+    try:
+        assert_close(one, other, rtol=rounding, atol=rounding, equal_nan=True)
+    except AssertionError as error:
+        return " ".join(str(error).split())
+    return None

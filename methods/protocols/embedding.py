@@ -9,11 +9,12 @@ Evidence: `tests/methods/test_protocols.py`.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pydantic import Field, PositiveFloat, PositiveInt
 from sklearn.manifold import TSNE
 from threadpoolctl import threadpool_limits
 from torch import Tensor
@@ -32,22 +33,16 @@ class Embedding(Protocol):
     clients: how many clients are drawn, where `of` is `clients`. together: one map for all clients,
     else a map for each. images: at most so many, in each map. perplexity: less where images are
     few. at: what is mapped, the encoder's output or the images as they are.
-
-    Raises `ValueError` for less than one client, ten images or a perplexity that is not positive.
     """
 
     federated: ClassVar[bool] = True
 
     of: Literal["test", "clients"] = "test"
-    clients: int = 10
+    clients: PositiveInt = 10
     together: bool = True
-    images: int = 500
-    perplexity: float = 30.0
+    images: Annotated[int, Field(ge=10)] = 500
+    perplexity: PositiveFloat = 30.0
     at: Literal["encoder", "pixels"] = "encoder"
-
-    def __post_init__(self) -> None:
-        if self.clients < 1 or self.images < 10 or self.perplexity <= 0:
-            raise ValueError("an embedding needs a client, ten images and a positive perplexity")
 
     def measure(self, subject: Subject) -> Outcome:
         """Arrays `xy` (images x 2), `label` and `client` (images, -1 for test images).

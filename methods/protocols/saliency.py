@@ -18,6 +18,7 @@ from typing import ClassVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pydantic import NonNegativeInt, PositiveInt
 from torch import Tensor
 
 from ..data.federation import ImageSet, to_float
@@ -31,19 +32,17 @@ from .base import Protocol, Subject, once
 class Saliency(Protocol):
     """client: whose module. left, right: classes of the halves. images: at most so many are made.
 
-    Raises `ValueError` for a negative number, equal classes or no image.
+    Raises `ValueError` for equal classes.
     """
 
     federated: ClassVar[bool] = True
 
-    client: int = 0
-    left: int = 1
-    right: int = 0
-    images: int = 100
+    client: NonNegativeInt = 0
+    left: NonNegativeInt = 1
+    right: NonNegativeInt = 0
+    images: PositiveInt = 100
 
     def __post_init__(self) -> None:
-        if min(self.client, self.left, self.right) < 0 or self.images < 1:
-            raise ValueError("client, left and right must be 0 or more, images at least 1")
         if self.left == self.right:
             raise ValueError("left and right must be different classes")
 

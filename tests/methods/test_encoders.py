@@ -1,13 +1,7 @@
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 import torch
 from torch import Tensor, nn
 
-from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.spec import settings
-from fedrepro.methods import registry
 from fedrepro.methods.encoders.cnn import CNN
 from fedrepro.methods.encoders.resnet import ResNet
 from fedrepro.methods.encoders.vgg import VGG
@@ -82,29 +76,6 @@ def test_resnet_equals_torchvision_in_training_statistics_included() -> None:
         out = ResNet().build(3, 64)(state, x[None], training=True)
         torch.testing.assert_close(out[0], module(x), atol=1e-3, rtol=1e-3)
     torch.testing.assert_close(state, as_state(module), atol=1e-4, rtol=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [
-        ("cnn", {"widths": (4, 0)}),
-        ("cnn", {"widths": (-4, 8)}),
-        ("cnn", {"dim": 0}),
-        ("cnn", {"stride": 0}),
-        ("cnn", {"padding": -1}),
-        ("resnet", {"width": 0}),
-        ("resnet", {"blocks": ()}),
-        ("resnet", {"blocks": (2, -1)}),
-        ("vgg", {"width": -2}),
-        ("vgg", {"modular": True, "projector_widths": (8, 0)}),
-    ],
-)
-@pytest.mark.parametrize("found", [registry.make, settings.build])
-def test_sizes_of_no_network_are_refused_before_anything_is_planned(
-    name: str, options: dict[str, Any], found: Callable[..., Any]
-) -> None:
-    with pytest.raises((ValueError, SpecError), match="or more"):
-        found("encoder", name, options)
 
 
 def convolutions(name: str) -> nn.Module:

@@ -21,10 +21,9 @@ from fedrepro.methods.federated.self_supervised.fedca import (
     alignment,
     nt_xent_with_dictionary,
 )
-from fedrepro.methods.federated.self_supervised.feddc import FedDC
+from fedrepro.methods.federated.self_supervised.feddc import CENTROIDS, FedDC
 from fedrepro.methods.federated.self_supervised.fedsimclr import FedSimCLR
 from fedrepro.methods.nn.layers import BatchNorm
-from fedrepro.methods.objectives._deepcluster import CENTROIDS, DeepCluster
 from fedrepro.methods.objectives._memory import unit
 from fedrepro.methods.objectives.simclr import SimCLR, nt_xent
 from fedrepro.methods.state import State, clone, part, take
@@ -133,7 +132,8 @@ def test_a_run_without_a_pre_trained_encoder_is_refused() -> None:
         METHOD.start(task, 0)
 
 
-FEDDC_METHOD = FedDC(rounds=2, local_epochs=2, batch_size=4, projector_widths=(6, 4), prototypes=3)
+FEDDC: dict[str, Any] = {"projector_widths": (6, 4), "prototypes": 3}
+FEDDC_METHOD = FedDC(rounds=2, local_epochs=2, batch_size=4, **FEDDC)
 
 
 def with_views(task: Task) -> Task:
@@ -142,7 +142,7 @@ def with_views(task: Task) -> Task:
 
 def test_the_loss_equals_a_plain_loop_over_the_cross_entropy() -> None:
     task = make_task()
-    learner = DeepCluster(0.3, (6, 4), 0, 3).build(task.model.encoder, 5, 3)
+    learner = FedDC(temperature=0.3, **FEDDC, normalised_layers=0).learner(task)
     state = learner.new(torch.Generator().manual_seed(0))
     memory = {CENTROIDS: F.normalize(torch.randn(1, 3, 4), dim=2)}
     views = [torch.rand(1, 5, 1, 6, 6) for _ in range(2)]

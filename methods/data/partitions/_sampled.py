@@ -15,6 +15,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 
 import torch
+from pydantic import NonNegativeInt, PositiveInt
 
 from ...seeds import Seeds
 from ..dealing import counted_out
@@ -26,21 +27,12 @@ from .base import Partition
 class Sampled(Partition):
     """count: clients that train. novel: further clients, which never do. samples, test_size:
     training and test images of a client.
-
-    Raises `ValueError` for numbers that no federation can have.
     """
 
-    count: int = 100
-    novel: int = 50
-    samples: int = 500
-    test_size: int = 100
-
-    def __post_init__(self) -> None:
-        if self.count < 1 or self.novel < 0 or self.samples < 1 or self.test_size < 1:
-            raise ValueError(
-                f"count = {self.count}, novel = {self.novel}, samples = {self.samples}, "
-                f"test_size = {self.test_size}: only novel may be 0, and none negative"
-            )
+    count: PositiveInt = 100
+    novel: NonNegativeInt = 50
+    samples: PositiveInt = 500
+    test_size: PositiveInt = 100
 
     @abstractmethod
     def wanted(self, n_classes: int, seeds: Seeds) -> list[dict[int, int]]:

@@ -3,6 +3,8 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+from pydantic import PositiveInt
+
 from ...seeds import Seeds
 from ..federation import Federation, ImageSet
 
@@ -11,7 +13,7 @@ from ..federation import Federation, ImageSet
 class Partition(ABC):
     """Options of a split; the fields of a subclass are its options in a spec."""
 
-    count: int = 60
+    count: PositiveInt = 60
 
     @abstractmethod
     def deal(self, train: ImageSet, test: ImageSet, n_classes: int, seeds: Seeds) -> Federation:

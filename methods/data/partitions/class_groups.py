@@ -18,6 +18,7 @@ Evidence: `tests/methods/test_partitions.py`.
 from dataclasses import dataclass
 
 import torch
+from pydantic import NonNegativeInt, PositiveInt
 
 from ...seeds import Seeds
 from ..dealing import counted_out
@@ -35,10 +36,10 @@ class ClassGroups(Partition):
     """
 
     groups: tuple[tuple[int, ...], ...] = ((0, 1, 2, 3), (3, 4, 5, 6), (6, 7, 8, 9))
-    major: int = 20
-    minor: int = 5
-    n_major: int = 2
-    test_size: int = 50
+    major: PositiveInt = 20
+    minor: NonNegativeInt = 5
+    n_major: NonNegativeInt = 2
+    test_size: PositiveInt = 50
 
     def __post_init__(self) -> None:
         if not self.groups or self.count < len(self.groups):
@@ -49,16 +50,13 @@ class ClassGroups(Partition):
         for group in self.groups:
             if len(set(group)) != len(group) or min(group, default=-1) < 0:
                 raise ValueError(f"groups: {list(group)} must be different class numbers from 0")
-            if not 0 <= self.n_major <= len(group):
+            if self.n_major > len(group):
                 raise ValueError(
                     f"n_major = {self.n_major} is not possible with the {len(group)} classes "
                     f"of group {list(group)}"
                 )
-        if not 0 <= self.minor <= self.major or self.major < 1 or self.test_size < 1:
-            raise ValueError(
-                f"major = {self.major}, minor = {self.minor}, test_size = {self.test_size}: "
-                "need 0 <= minor <= major, major >= 1 and test_size >= 1"
-            )
+        if self.minor > self.major:
+            raise ValueError(f"minor = {self.minor} is larger than major = {self.major}")
 
     def deal(self, train: ImageSet, test: ImageSet, n_classes: int, seeds: Seeds) -> Federation:
         """Raises `ValueError` without labels, a class of `groups`, or enough images of one."""

@@ -7,6 +7,8 @@ Evidence: `tests/methods/test_partitions.py`.
 
 from dataclasses import dataclass
 
+from pydantic import PositiveInt
+
 from ...seeds import Seeds
 from ..dealing import deal_by_class, federation_of
 from ..federation import Federation, ImageSet
@@ -20,7 +22,7 @@ class Counted(Partition):
     Raises `ValueError` if they are not `count` lists of numbers of which one is positive.
     """
 
-    count: int = 2
+    count: PositiveInt = 2
     counts: tuple[tuple[int, ...], ...] = ((1, 1), (1, 1))
 
     def __post_init__(self) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from pydantic import PositiveFloat, PositiveInt
 from torch import Tensor
 
 from ...seeds import Seeds
@@ -25,20 +26,10 @@ _DRAWS = 100
 
 @dataclass(frozen=True)
 class Dirichlet(Partition):
-    """alpha: concentration, above 0. smallest: images that every client has at least.
+    """alpha: concentration, above 0. smallest: images that every client has at least."""
 
-    Raises `ValueError` for values that make no split.
-    """
-
-    alpha: float = 0.5
-    smallest: int = 2
-
-    def __post_init__(self) -> None:
-        if self.alpha <= 0 or self.smallest < 1 or self.count < 1:
-            raise ValueError(
-                f"alpha = {self.alpha}, smallest = {self.smallest}, count = {self.count}: "
-                "need alpha > 0, smallest >= 1 and count >= 1"
-            )
+    alpha: PositiveFloat = 0.5
+    smallest: PositiveInt = 2
 
     def deal(self, train: ImageSet, test: ImageSet, n_classes: int, seeds: Seeds) -> Federation:
         """Raises `ValueError` without labels, or with fewer than `smallest` images a client."""

@@ -10,6 +10,7 @@ Evidence: `tests/methods/test_partitions.py`.
 from dataclasses import dataclass
 
 import numpy as np
+from pydantic import PositiveFloat
 
 from ...seeds import Seeds
 from ..dealing import proportional
@@ -23,12 +24,7 @@ _PARTS = 2**40
 class DirichletSamples(Sampled):
     """alpha: concentration; the smaller, the fewer classes a client holds."""
 
-    alpha: float = 0.3
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.alpha <= 0:
-            raise ValueError(f"alpha = {self.alpha} is no concentration; it must be above 0")
+    alpha: PositiveFloat = 0.3
 
     def wanted(self, n_classes: int, seeds: Seeds) -> list[dict[int, int]]:
         """Images in the proportions of one draw of the Dirichlet distribution a client."""

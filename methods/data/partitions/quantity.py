@@ -10,6 +10,7 @@ Evidence: `tests/methods/test_partitions.py`.
 from dataclasses import dataclass
 
 import torch
+from pydantic import PositiveInt
 
 from ...seeds import Seeds
 from ..dealing import Pile, proportional
@@ -20,12 +21,11 @@ from ._sampled import Sampled
 class Quantity(Sampled):
     """classes: S, classes of a client."""
 
-    classes: int = 2
+    classes: PositiveInt = 2
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 1 <= self.classes <= self.samples:
-            raise ValueError(f"classes = {self.classes} is not between 1 and {self.samples} images")
+        if self.classes > self.samples:
+            raise ValueError(f"classes = {self.classes} have {self.samples} images")
 
     def wanted(self, n_classes: int, seeds: Seeds) -> list[dict[int, int]]:
         """Equally many of each of S classes. Raises `ValueError` if the data have fewer classes."""

@@ -23,6 +23,7 @@ from typing import Literal
 
 import torch
 import torch.nn.functional as F
+from pydantic import NonNegativeInt
 from torch import Tensor
 
 from ...transfer import all_to
@@ -102,12 +103,8 @@ class Augmentation:
     grey_probability: float = 0.2
     blur_probability: float = 0.5
     blur_sigma: tuple[float, float] = (0.1, 2.0)
-    crop_padding: int = 0
+    crop_padding: NonNegativeInt = 0
     crop_border: Literal["zero", "reflect"] = "zero"
-
-    def __post_init__(self) -> None:
-        if self.crop_padding < 0:
-            raise ValueError(f"crop_padding = {self.crop_padding} is negative")
 
     def views(self, images: Tensor, n_views: int, generator: torch.Generator) -> list[Tensor]:
         """`n_views` views of uint8 images n x C x H x W: float32 in [0, 1], each n x C x H x W."""

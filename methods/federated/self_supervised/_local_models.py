@@ -15,7 +15,6 @@ distance between the received model and the client's own.
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -75,38 +74,18 @@ class KeepsLocalModel(WithTarget):
         return upload
 
 
-def encoder_distance(a: State, b: State) -> Tensor:
-    """L2 distance of the trained weights of stacked encoders and projectors, (models,)."""
-    names = [n for n in (*part(a, "encoder"), *part(a, "projector")) if not is_buffer(n)]
-    squared = [(a[name] - b[name]).flatten(1).square().sum(1) for name in names]
-    return torch.stack(squared).sum(0).sqrt()
-
-
-def mean_layer_distance(a: State, b: State) -> Tensor:
-    """Mean L2 distance of the kernels of stacked encoders and projectors, (models,)."""
-    names = (*part(a, "encoder"), *part(a, "projector"))
-    return _mean_distance(a, b, [n for n in names if n.endswith(".weight") and a[n].dim() > 2])
-
-
-def mean_convolution_distance(a: State, b: State) -> Tensor:
-    """Mean L2 distance of the convolution kernels of stacked encoders, (models,)."""
-    return _mean_distance(a, b, [name for name in part(a, "encoder") if a[name].dim() == 5])
-
-
-def _mean_distance(a: State, b: State, names: Sequence[str]) -> Tensor:
-    return torch.stack([(a[name] - b[name]).flatten(1).norm(dim=1) for name in names]).mean(0)
-
-
-_DISTANCES = {
-    "norm": encoder_distance,
-    "layers": mean_layer_distance,
-    "convolutions": mean_convolution_distance,
-}
-
-
 def distance_of(method: KeepsLocalModel, a: State, b: State) -> Tensor:
     """The method's `distance` of stacked models, (models,)."""
-    return _DISTANCES[method.distance](a, b)
+    names = (*part(a, "encoder"), *part(a, "projector"))
+    if method.distance == "norm":
+        weights = (name for name in names if not is_buffer(name))
+        squared = [(a[name] - b[name]).flatten(1).square().sum(1) for name in weights]
+        return torch.stack(squared).sum(0).sqrt()
+    if method.distance == "layers":
+        kernels = [n for n in names if n.endswith(".weight") and a[n].dim() > 2]
+    else:
+        kernels = [n for n in part(a, "encoder") if a[n].dim() == 5]
+    return torch.stack([(a[name] - b[name]).flatten(1).norm(dim=1) for name in kernels]).mean(0)
 
 
 def mixed(own: State, received: State, share: Tensor) -> State:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 import torch
 import torch.nn.functional as F
+from pydantic import PositiveInt
 from torch import Tensor
 
 from ...nn.classifier import ENCODER
@@ -84,12 +85,8 @@ class Groups:
 class FeatARC(SelfSupervised):
     """n_models: models of the server. alignment_weight: λ."""
 
-    n_models: int = 2
+    n_models: PositiveInt = 2
     alignment_weight: float = 1.0
-
-    def __post_init__(self) -> None:
-        if self.n_models < 1:
-            raise ValueError(f"n_models = {self.n_models} is not at least 1")
 
     def objective_name(self) -> str:
         return "simclr"

@@ -1,28 +1,70 @@
 """FedDC: DeepCluster-v2 on every client, networks averaged.
 
-Paper: fcl, Section 6 (Caron et al. 2018 and 2020 with FedAvg). Loss and clustering:
-`methods.objectives._deepcluster`.
+Papers: fcl, Section 6; Caron et al. 2020, Appendix (after Caron et al. 2018): spherical k-means on
+the projected features before each epoch; the centroids are the classifier's weights until the next
+clustering, so that no classifier starts from nothing. Networks are averaged as in FedAvg.
+Departures: one clustering instead of three; images are clustered by fresh features of the whole
+network in evaluation mode, not by those that the last epoch left; two views, no smaller crops.
 Unstated: who clusters what (every client its own images, before each local epoch; centroids stay
 with the client, since clusters of other clients are not the same).
 Evidence: `tests/methods/test_fedca.py`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
+from ...clusters.kmeans import kmeans
 from ...data.federation import to_float
-from ...objectives._deepcluster import DeepCluster, DeepClusterLearner
+from ...nn.classifier import Classifier
+from ...objectives._networks import ProjectingLearner
+from ...objectives.base import Views
 from ...state import State
 from ...training.local_loss import Batch, LocalLoss
 from ...training.self_supervised import SelfSupervisedLoss
 from ..base import Round, Task
-from ._self_supervised import SelfSupervised, build_learner
+from ._self_supervised import SelfSupervised
 
-CLUSTERS = "clusters"
+CENTROIDS, CLUSTERS = "centroids", "clusters"
 _AT_ONCE = 500
+
+
+class DeepClusterLearner(ProjectingLearner):
+    """Encoder and projector; the centroids are the memory."""
+
+    def __init__(self, model: Classifier, options: FedDC) -> None:
+        widths, normalised = options.projector_widths, options.normalised_layers
+        super().__init__(model.encoder, model.dim, widths, normalised)
+        self.options = options
+
+    def memory(self, state: State) -> State:
+        """Centroids at zero, until the first clustering."""
+        like = next(iter(state.values()))
+        return {CENTROIDS: like.new_zeros(like.shape[0], self.options.prototypes, self.width)}
+
+    def cluster(
+        self, memory: State, features: Tensor, generators: Sequence[torch.Generator]
+    ) -> Tensor:
+        """Sets the centroids by features models x images x width; each image's cluster, int64."""
+        memory[CENTROIDS], clusters = kmeans(
+            features, self.options.prototypes, generators, spherical=True
+        )
+        return clusters
+
+    def loss(self, state: State, memory: State, views: Views, labels: Tensor | None) -> Tensor:
+        """Cross-entropy of both views against the images' clusters, `labels`."""
+        assert labels is not None
+        z = self.project(state, torch.cat(list(views), dim=1))  # models x 2 batch x width
+        # models x 2 batch x prototypes
+        logits = torch.bmm(z, memory[CENTROIDS].transpose(1, 2)) / self.options.temperature
+        clusters = labels.repeat(1, len(views))  # models x 2 batch
+        return F.cross_entropy(logits.transpose(1, 2), clusters, reduction="none").mean(1)
 
 
 class ClusterLoss(SelfSupervisedLoss):
@@ -66,12 +108,13 @@ class FedDC(SelfSupervised):
     prototypes: int = 100
 
     def learner(self, task: Task) -> DeepClusterLearner:
-        own = DeepCluster(
-            self.temperature, self.projector_widths, self.normalised_layers, self.prototypes
-        )
-        learner = build_learner(own, task.model, task.federation.n_classes)
-        assert isinstance(learner, DeepClusterLearner)
-        return learner
+        return _learner(task.model, self)
 
     def local_loss(self, now: Round) -> LocalLoss:
         return ClusterLoss(self.learner(now.task), now)
+
+
+@lru_cache(maxsize=8)
+def _learner(model: Classifier, method: FedDC) -> DeepClusterLearner:
+    """One learner for all rounds."""
+    return DeepClusterLearner(model, method)

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import PositiveInt
+
 from ...nn.normalisation import Norm, TwinVariance
 from ._self_supervised import SelfSupervised
 
@@ -23,7 +25,7 @@ class FedSimCLR(SelfSupervised):
     """
 
     client_norm: Norm = "batch"
-    group_channels: int = 16
+    group_channels: PositiveInt = 16
     twin_variance: TwinVariance = "pooled"
 
     def encoder_options(self) -> Mapping[str, Any]:

@@ -18,10 +18,11 @@ Evidence: `tests/methods/test_mfcl.py`, `tests/methods/test_representations.py`.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
+from pydantic import Field, PositiveInt
 from torch import Tensor
 
 from ...metrics import Evaluation, collapse
@@ -128,11 +129,11 @@ class MFCL(FederatedMethod):
 
     cut_layer: int = 2
     client_norm: Norm = "twin"
-    group_channels: int = 16
+    group_channels: PositiveInt = 16
     twin_variance: TwinVariance = "pooled"
-    representations: int = 8
+    representations: PositiveInt = 8
     sent: Literal["pooled", "unpooled"] = "pooled"
-    client_dropout: float = 0.0
+    client_dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
     secure_aggregation: bool = False
     datamix: bool = False
     server_epochs: int = 150
@@ -143,12 +144,6 @@ class MFCL(FederatedMethod):
     projector_widths: tuple[int, ...] = (512, 512, 128)
     temperature: float = 0.5
     client_models: bool = False
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.client_dropout < 1:
-            raise ValueError(f"client_dropout = {self.client_dropout} is not in [0, 1)")
-        if self.representations < 1:
-            raise ValueError("representations must be at least 1")
 
     def encoder_options(self) -> Mapping[str, Any]:
         return {

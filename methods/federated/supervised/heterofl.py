@@ -11,8 +11,10 @@ Evidence: `tests/methods/test_supervised.py`.
 """
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import torch
+from pydantic import Field
 from torch import Tensor
 
 from ...later import later
@@ -64,6 +66,10 @@ def overlapping_average(old: State, held: list[State]) -> State:
     return averaged
 
 
+Share = Annotated[float, Field(gt=0, le=1)]
+"""A part of a network."""
+
+
 @dataclass(frozen=True)
 class HeteroFL(WithLabels):
     """levels: shares of the channels; client c has number c modulo their count.
@@ -71,12 +77,8 @@ class HeteroFL(WithLabels):
     clip_norm: to which gradients are shortened; None: not.
     """
 
-    levels: tuple[float, ...] = (1.0, 0.5, 0.25, 0.125, 0.0625)
+    levels: Annotated[tuple[Share, ...], Field(min_length=1)] = (1.0, 0.5, 0.25, 0.125, 0.0625)
     clip_norm: float | None = later(None)
-
-    def __post_init__(self) -> None:
-        if not self.levels or not all(0 < level <= 1 for level in self.levels):
-            raise ValueError(f"levels = {self.levels} are not shares in (0, 1]")
 
     def local_options(self, t: int) -> LocalOptions:
         return replace(super().local_options(t), clip_norm=self.clip_norm)

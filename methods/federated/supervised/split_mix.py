@@ -26,7 +26,7 @@ from ...state import State, concatenate, n_models, placed, pool_average, take
 from ...training.local import Supervised
 from ..base import Memory, Message, Round, Server, Task
 from ..with_labels import WithLabels
-from .heterofl import PresentClasses
+from .heterofl import PresentClasses, Share
 
 
 @torch.no_grad()
@@ -51,14 +51,10 @@ class SplitMix(WithLabels):
     masked, rescaled: see the module's docstring.
     """
 
-    base_width: float = 0.125
-    budgets: tuple[float, ...] = (0.125, 0.25, 0.5, 1.0)
+    base_width: Share = 0.125
+    budgets: tuple[Share, ...] = (0.125, 0.25, 0.5, 1.0)
     masked: bool = later(False)
     rescaled: bool = later(False)
-
-    def __post_init__(self) -> None:
-        if not 0 < self.base_width <= 1 or not all(0 < b <= 1 for b in self.budgets):
-            raise ValueError("base_width and budgets must be shares in (0, 1]")
 
     @property
     def n_bases(self) -> int:
