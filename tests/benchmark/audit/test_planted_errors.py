@@ -77,15 +77,6 @@ def test_wrong_number_of_images_is_doubted_not_blamed_on_the_values() -> None:
     assert found.status == "undecidable"
 
 
-def test_grid_that_nobody_states_is_found_with_the_value_off_it() -> None:
-    texts = [f"{k * 100 / 64:.2f}" for k in (3, 5, 11, 17, 23, 31, 35, 41, 53, 61)]
-    cells = [cell(text, row=f"{i}") for i, text in enumerate([*texts, "33.33"])]
-    value, grid = granularity.check(paper(*cells))
-    assert value.status == "undecidable"
-    assert value.cells == (("1", ("10",), ("C",)),)
-    assert "multiples of 1/64" in grid.statement
-
-
 def test_one_experiment_with_two_values() -> None:
     first = [cell(text, row=row) for row, text in (("A", "84.6 ± 0.2"), ("B", "70.1 ± 0.1"))]
     second = [cell(text, row=row, table="2") for row, text in (("A", "84.5"), ("B", "70.1"))]
