@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
+from .audit.findings import Finding
 from .claims.answer import ClaimAnswer
 from .claims.answer import ClaimResult as ClaimResult
 from .claims.answer import ClaimWord as ClaimWord
@@ -53,35 +54,20 @@ class Verdict:
         detail: the finer word (`EXACT` is a counted `REPRODUCED`).
         difference: reproduced mean minus printed value, in the table's unit.
         interval: the 90 % interval of the difference (two one-sided tests at 5 %).
-        trials_needed: how many trials would decide; None if none would.
-        if_noisier: of a number that is printed without a spread: the finer word if the paper's
-            spread were so many times ours.
-        stands_to: where REPRODUCED, the largest such ratio up to which it stands.
+        stands_to: where a number printed without a spread is REPRODUCED, the largest ratio of the
+            paper's spread to ours up to which it stands.
     """
 
     detail: Detail
     reason: str
     difference: float | None = None
     interval: tuple[float, float] | None = None
-    trials_needed: int | None = None
     working: tuple[str, ...] = ()
-    if_noisier: tuple[tuple[float, Detail], ...] = ()
     stands_to: float | None = None
     word: VerdictWord = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "word", word_of(self.detail))
-
-
-@dataclass(frozen=True, slots=True)
-class CellUnder:
-    """A cell read from the same trials under another reading (`ChoiceResult`)."""
-
-    reading: str
-    mean: float | None
-    sd: float | None
-    verdict: VerdictWord
-    difference: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +79,6 @@ class CellResult:
         interval: 95 % confidence interval of the mean.
         departures: positions among those of its table.
         failed: `trial 3: diverged at round 7` for each trial behind this cell that failed.
-        under: what other readings make of the same trials.
     """
 
     row: tuple[str, ...]
@@ -114,29 +99,11 @@ class CellResult:
     departures: tuple[int, ...] = ()
     margin: float | None = None
     failed: tuple[str, ...] = ()
-    under: tuple[CellUnder, ...] = ()
 
     @property
     def fails(self) -> bool:
         """Whether it fails a job: what is shown to be another number than the printed one."""
         return self.verdict.detail == "DISCREPANT"
-
-
-@dataclass(frozen=True)
-class AuditFinding:
-    """What the printed numbers say of each other (`benchmark.audit`); it changes no verdict.
-
-    published, computed: the two sides, with the arithmetic. cells: (row, column) of
-    what it is about.
-    """
-
-    id: str
-    kind: str
-    statement: str
-    published: str
-    computed: str
-    status: str
-    cells: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +143,7 @@ class TableResult:
     """One table or figure, judged.
 
     run_on: data, clients, rounds and trials, here and in the paper. answers: by metric; the first
-    decides the word, and leads are by it.
+    decides the word, and leads are by it. findings: on printed numbers; they change no word.
     """
 
     id: str
@@ -194,7 +161,7 @@ class TableResult:
     notes: tuple[str, ...]
     panels: tuple[Series, ...]
     command: str
-    findings: tuple[AuditFinding, ...] = ()
+    findings: tuple[Finding, ...] = ()
     run_on: str = ""
     word: TableWord = "NOT RUN"
     reason: str = ""
@@ -375,7 +342,7 @@ class Report:
         venue: where it was published.
         readings: the alternatives under which it was run; none means what is taken.
         choices: what the paper leaves open, with the alternatives.
-        universes: the claims under each alternative, those taken first.
+        universes: the claims under other readings (`multiverse`), those taken first.
         series: which independent series of trials it shows.
         edited: files that were edited since its trials were made; only a report that was asked to
             show stale trials has any.

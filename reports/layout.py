@@ -4,8 +4,8 @@ import itertools
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
+from ..benchmark.audit.findings import Finding
 from ..benchmark.results import (
-    AuditFinding,
     CellResult,
     ClaimResult,
     ClaimWord,
@@ -223,9 +223,9 @@ def all_claims(report: Report) -> list[tuple[TableResult, ClaimResult]]:
     return [(table, claim) for table in report.tables for claim in table.claims]
 
 
-def findings_of(table: TableResult, cell: CellResult) -> tuple[AuditFinding, ...]:
+def findings_of(table: TableResult, cell: CellResult) -> tuple[Finding, ...]:
     """Audit findings that concern a cell, those that cannot be true first."""
-    concerning = [one for one in table.findings if (cell.row, cell.column) in one.cells]
+    concerning = [one for one in table.findings if (table.id, cell.row, cell.column) in one.cells]
     return tuple(sorted(concerning, key=lambda one: one.status != "inconsistent"))
 
 

@@ -78,14 +78,8 @@ class Lead:
     baselines_ahead: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Answered:
-    """What trials say of a table, by metric; the first decides, and leads are by it."""
-
-    word: TableWord
-    reason: str
-    answers: tuple[TableAnswer, ...] = ()
-    leads: tuple[Lead, ...] = ()
+Answered = tuple[TableWord, str, tuple[TableAnswer, ...], tuple[Lead, ...]]
+"""A word with its reason, what trials say by metric, and leads. The first metric decides."""
 
 
 def answer(table: Table, paper: Paper, known: Known, names: Names) -> Answered:
@@ -95,33 +89,29 @@ def answer(table: Table, paper: Paper, known: Known, names: Names) -> Answered:
         why = "It has no published numbers that trials could be compared with."
         if any(one.kind == "analytic" for one in table.cells):
             why = "Its numbers are calculated, not trained: its cells have their own words."
-        return Answered("NOT COMPARED", why)
+        return "NOT COMPARED", why, (), ()
     if not any(one.key in values for one in printed):
         whys = (known.lacking[one.key] for one in printed if one.key in known.lacking)
-        return Answered("NOT RUN", next(whys, "Nothing of it was selected."))
+        return "NOT RUN", next(whys, "Nothing of it was selected."), (), ()
     found: list[TableAnswer] = []
-    leads: tuple[Lead, ...] = ()
+    leads: list[Lead] = []
     metrics = dict.fromkeys(one.metric for one in printed)
     for name in sorted(metrics, key=lambda one: one != table.metric):
         columns = columns_of((one for one in printed if one.metric == name), values)
-        whole, one = pattern_of(columns, values, names), None
-        if whole is not None:
-            shown = whole.paired(known.looks)
-            one = answer_table(name or "", shown, printed_variance(table, paper, name))
-        if whole is None or one is None:
+        whole = pattern_of(columns, values, names)
+        shown = whole and whole.paired(known.looks)
+        one = shown and answer_table(name or "", shown, printed_variance(table, paper, name))
+        if not (whole and shown and one):
             if not found:
                 why = f"Of its first metric, {name}, no two rows have paired trials."
-                return Answered("OPEN", why)
+                return "OPEN", why, (), ()
             continue
         # Of a metric without a direction there are no leads.
         if not found and (facts := facts_of(name)) is not None:
-            most = shown.n if known.looks else None
+            most, less = shown.n if known.looks else None, facts.lower_is_better
             same_level = replace(whole, level=shown.level)
-            every = (
-                lead(same_level, own, paper.is_baseline, facts.lower_is_better, most)
-                for own in paper.own
-            )
-            leads = tuple(filter(None, every))
+            every = (lead(same_level, own, paper.is_baseline, less, most) for own in paper.own)
+            leads = [one for one in every if one is not None]
         found.append(one)
     word, reason = found[0].word, found[0].reason
     first = [one for one in printed if one.metric == found[0].metric]
@@ -129,7 +119,7 @@ def answer(table: Table, paper: Paper, known: Known, names: Names) -> Answered:
         word, reason = "OPEN", incomplete
     elif any(one.ours.lies_below(0.0) for one in leads):
         reason += " The paper's own method is shown behind the best published baselines."
-    return Answered(word, reason, tuple(found), leads)
+    return word, reason, tuple(found), tuple(leads)
 
 
 def _incomplete(printed: Sequence[Cell], known: Known) -> str | None:

@@ -3,7 +3,7 @@
 import json
 from codecs import BOM_UTF8
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,8 +31,8 @@ class RecordedCell:
     trials: tuple[float | None, ...]
     verdict: str
     run: str | None
-    published: str = ""
-    margin: float | None = None
+    published: str
+    margin: float | None
 
     @property
     def by_seed(self) -> dict[int, float]:
@@ -46,29 +46,25 @@ class Recorded:
     cells: by place, `3: CP-CFL|SimCLR @ T = 25`. claims, stated: their words and expressions by
     place, `3: id`, controls included. tables: their words by id. retention: of the metric that
     decides a table, by id. sources: by file of the code its SHA-256, one for each version that made
-    runs. failed: trials that failed, a sentence each. Older baselines lack what has a default.
+    runs. failed: trials that failed, a sentence each.
     """
 
     paper: str
     profile: str
     on: str | None
+    series: int
     created: str
     commit: str | None
     device: str
+    versions: dict[str, str]
+    sources: dict[str, list[str]]
     cells: dict[str, RecordedCell]
     claims: dict[str, str]
-    sources: dict[str, list[str]]
+    stated: dict[str, str]
+    tables: dict[str, str]
+    retention: dict[str, float]
+    failed: tuple[str, ...]
     schema: int = SCHEMA
-    series: int | None = None
-    tables: dict[str, str] = field(default_factory=dict)
-    retention: dict[str, float] = field(default_factory=dict)
-    versions: dict[str, str] = field(default_factory=dict)
-    failed: tuple[str, ...] = ()
-    stated: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def table_ids(self) -> set[str]:
-        return {place.partition(": ")[0] for place in (*self.cells, *self.claims)}
 
     @property
     def trained(self) -> dict[str, RecordedCell]:
@@ -107,7 +103,7 @@ def save(path: Path, baseline: Recorded) -> None:
     """
     if not baseline.trained:
         raise FedreproError("no cell of this report was trained, so there is nothing to record")
-    text = json.dumps(asdict(baseline) | {"schema": SCHEMA}, indent=1, sort_keys=True)
+    text = json.dumps(asdict(baseline), indent=1, sort_keys=True)
     try:
         write_whole(path, f"{text}\n".encode())
     except OSError as error:
@@ -160,35 +156,31 @@ def _read(path: Path, what: str, parse: Callable[[bytes], Read]) -> Read:
 
 
 def _recorded(report: Mapping[str, Any]) -> Recorded:
-    made, tables = report["provenance"], (*report["tables"], *report.get("controls", ()))
-    claims = [(f"{table['id']}: {one['id']}", one) for table in tables for one in table["claims"]]
+    made, tables = report["provenance"], (*report["tables"], *report["controls"])
+    claims = {f"{table['id']}: {one['id']}": one for table in tables for one in table["claims"]}
     sources: dict[str, dict[str, None]] = {}
     for file, content in (one for run in report["runs"] for one in run["source"].items()):
         sources.setdefault(file, {})[content] = None
     plain = {
-        **{name: report[name] for name in ("paper", "profile")},
-        **{name: report.get(name) for name in ("on", "series")},
+        **{name: report[name] for name in ("paper", "profile", "on", "series")},
         **{name: made[name] for name in ("created", "commit", "device", "versions")},
+        "sources": {file: list(contents) for file, contents in sources.items()},
         "cells": {
             place_of(table["id"], cell["row"], cell["column"]): {
-                "trials": cell["trials"],
                 "verdict": cell["verdict"]["word"],
-                "run": cell["run"],
-                "published": cell["published"],
-                "margin": cell.get("margin"),
+                **{name: cell[name] for name in ("trials", "run", "published", "margin")},
             }
             for table in tables
             for cell in table["cells"]
         },
-        "claims": {place: claim["answer"]["word"] for place, claim in claims},
+        "claims": {place: claim["answer"]["word"] for place, claim in claims.items()},
+        "stated": {place: claim["holds"] for place, claim in claims.items()},
         "tables": {table["id"]: table["word"] for table in tables},
         "retention": {
             table["id"]: table["answers"][0]["retention"]["mean"]
-            for table in report["tables"]
+            for table in tables
             if table["answers"]
         },
-        "sources": {file: list(contents) for file, contents in sources.items()},
-        "stated": {place: claim["holds"] for place, claim in claims},
         "failed": [
             f"{run['description']}, {error}" for run in report["runs"] for error in run["errors"]
         ],

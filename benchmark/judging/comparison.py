@@ -102,25 +102,25 @@ def compare(before: Recorded, after: Recorded, report: Report | None = None) -> 
 
     Raises `FedreproError` if the sides have no table in common: that would compare nothing.
     """
-    if not before.table_ids & after.table_ids:
+    if not before.tables.keys() & after.tables.keys():
         raise FedreproError(NOTHING_SHARED)
     found: list[Movement] = []
-    runs = {} if report is None or not before.sources else {one.key: one for one in report.runs}
+    sources = {} if report is None else {one.key: one.source for one in report.runs}
     for place in dict.fromkeys((*before.cells, *after.cells)):
         old, new = before.cells.get(place), after.cells.get(place)
-        run = runs.get("" if new is None else new.run or "")
-        code = () if run is None else sorted(run.source.items())
-        files = tuple(file for file, now in code if now not in before.sources.get(file, ()))
-        is_part = old is not None and _is_part(old, before)
-        moves = _moved(place, old, new, before.compared)
-        found += (replace(one, files=files) for one in moves if one.what != "value" or not is_part)
-    return [
-        *found,
-        *_restated(before, after),
-        *(() if report is None else _of_methods(before, after, report)),
-        *_reworded("table", before.tables, after.tables),
-        *_reworded("claim", before.claims, after.claims),
-    ]
+        code = sources.get("" if new is None else new.run or "", {})
+        edited = (file for file in sorted(code) if code[file] not in before.sources.get(file, ()))
+        files = tuple(edited)
+        found += (replace(one, files=files) for one in _moved(place, old, new, before))
+    if report is not None:
+        found += _of_methods(before, after, report)
+    found += _reworded("table", before.tables, after.tables)
+    found += _reworded("claim", before.claims, after.claims)
+    for place in before.stated.keys() & after.stated.keys():
+        then, now = before.stated[place], after.stated[place]
+        if then != now:
+            found.append(Movement("spec", place, then, now, regression=True))
+    return found
 
 
 def check(baseline: Recorded, report: Report, *, exact: bool = False) -> BaselineCheck:
@@ -134,7 +134,7 @@ def check(baseline: Recorded, report: Report, *, exact: bool = False) -> Baselin
     """
     for name in ("paper", "profile", "on", "series"):
         then, here = getattr(baseline, name), getattr(report, name)
-        if then != here and (name, then) != ("series", None):
+        if then != here:
             raise FedreproError(f"{name} is {then} in the baseline and {here} in this report")
     now = recorded(report)
     if not baseline.trained.keys() & now.cells.keys():
@@ -147,7 +147,7 @@ def check(baseline: Recorded, report: Report, *, exact: bool = False) -> Baselin
     moved = compare(baseline, now, report)
     inexact = _why_inexact(baseline, now)
     turned = [one for one in moved if one.what in _WORDS and one.after not in (ABSENT, "NOT RUN")]
-    if turned and inexact and baseline.versions and _is_rounding(moved):
+    if turned and inexact and _is_rounding(moved):
         moved = [replace(one, regression=False) if one in turned else one for one in moved]
     elif not exact:
         inexact = ""
@@ -219,8 +219,6 @@ def _why_inexact(baseline: Recorded, now: Recorded) -> str:
     """Why numbers need not be equal to the last bit; empty where they must be."""
     if baseline.device != now.device:
         return f"the baseline was made on {baseline.device}, this run on {now.device}"
-    if not baseline.versions:
-        return "the baseline does not say with which versions it was made; record it again"
     differ = [
         f"{name} was {baseline.versions.get(name, ABSENT)} and is {now.versions.get(name, ABSENT)}"
         for name in sorted(baseline.versions.keys() | now.versions.keys())
@@ -239,13 +237,22 @@ def _is_part(cell: RecordedCell, side: Recorded) -> bool:
 
 
 def _moved(
-    place: str, old: RecordedCell | None, new: RecordedCell | None, compared: int
+    place: str, old: RecordedCell | None, new: RecordedCell | None, side: Recorded
 ) -> Iterator[Movement]:
-    a, b = (ABSENT if side is None else side.verdict for side in (old, new))
-    before, after = ({} if side is None else side.by_seed for side in (old, new))
+    """side: the earlier one in whole."""
+    a, b = (ABSENT if one is None else one.verdict for one in (old, new))
+    before, after = ({} if one is None else one.by_seed for one in (old, new))
     is_lost = bool(before) and not after
     if is_lost or a != b:
         yield Movement("verdict", place, a, b, regression=is_lost or _is_worse(a, b))
+    if old is None or new is None:
+        return
+    then, now = (f"{one.published} (margin {one.margin})" for one in (old, new))
+    if then != now:
+        yield Movement("spec", place, then, now, regression=True)
+    if old.run and new.run and old.run != new.run:
+        then, now = f"run {old.run[:12]}", f"run {new.run[:12]}, with other settings"
+        yield Movement("spec", place, then, now)
     if not before or not after:
         return
     if lost := len(before.keys() - after.keys()):
@@ -254,9 +261,10 @@ def _moved(
     x, y = list(before.values()), list(after.values())
     if before.keys() == after.keys() and np.abs(np.subtract(x, y)).max() <= _EXACT:
         return
-    yield _move("value", place, x, y, compared)
-    if spread_changed(x, y, compared):
-        was, now = (f"{np.std(side, ddof=1):.3g}" for side in (x, y))
+    if not _is_part(old, side):
+        yield _move("value", place, x, y, side.compared)
+    if spread_changed(x, y, side.compared):
+        was, now = (f"{np.std(trials, ddof=1):.3g}" for trials in (x, y))
         yield Movement("spread", place, was, now, regression=True)
 
 
@@ -272,22 +280,6 @@ def _move(
     difference = float(now - was)
     is_beyond = abs(difference) > max(allowed, _EXACT)
     return Movement(what, where, f"{was:.4g}", f"{now:.4g}", difference, is_beyond, allowed)
-
-
-def _restated(before: Recorded, after: Recorded) -> Iterator[Movement]:
-    """Cells that are held against something else, and claims that say something else."""
-    for place in before.cells.keys() & after.cells.keys():
-        old, new = before.cells[place], after.cells[place]
-        was, now = (f"{one.published} (margin {one.margin})" for one in (old, new))
-        if old.published and was != now:
-            yield Movement("spec", place, was, now, regression=True)
-        if old.run and new.run and old.run != new.run:
-            yield Movement(
-                "spec", place, f"run {old.run[:12]}", f"run {new.run[:12]}, with other settings"
-            )
-    for place in before.stated.keys() & after.stated.keys():
-        if before.stated[place] != after.stated[place]:
-            yield Movement("spec", place, before.stated[place], after.stated[place], None, True)
 
 
 def _of_methods(before: Recorded, after: Recorded, report: Report) -> Iterator[Movement]:

@@ -7,11 +7,11 @@ from typing import TypeVar
 from ..claims.answer import ClaimResult
 from ..data_names import title
 from ..planning.headroom import Headroom
-from .answers import Answered
+from ..results import TableResult
 
 Controls = Mapping[str, Sequence[ClaimResult]]
 """The judged controls of a plan, by the data set that they read."""
-Found = TypeVar("Found", Answered, ClaimResult)
+Found = TypeVar("Found", TableResult, ClaimResult)
 _SILENT = "The miniature cannot speak on this"
 
 

@@ -1,6 +1,6 @@
 """Joins specs, plan and trials into a judged report; trains, writes and renders nothing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -9,12 +9,11 @@ from ..audit.findings import Finding, findings_for
 from ..claims.answer import ClaimResult, Known
 from ..claims.answer import judged as judge_claim
 from ..claims.nodes import Elementary, Values, is_trained
-from ..config import RunConfig
+from ..config import FULL_PRECISION, RunConfig
 from ..metrics import within_bounds
 from ..planning.headroom import Headroom, data_of, measured
 from ..planning.plan import Plan, PlannedCell
 from ..results import (
-    AuditFinding,
     CellResult,
     Departure,
     FirstLines,
@@ -24,6 +23,7 @@ from ..results import (
     Verdict,
 )
 from ..spec.model import CellKey, Claim, Table
+from ..spec.settings import PRECISION, get
 from ..stats.intervals import describe
 from . import first_lines, on_other_data
 from .answers import answer, pooled
@@ -31,7 +31,7 @@ from .controls import Controls, given, parts, under_controls
 from .evidence import Evidence, Finished, Trials
 from .figure_data import panels
 from .observed import Names, printed_names
-from .other_readings import choices, read_otherwise, universes, with_other_readings
+from .other_readings import choices
 from .provenance import command_of, provenance, run_on, run_summaries
 from .verdicts import cell_verdicts
 
@@ -66,10 +66,6 @@ def judge_evidence(
     plan = evidence.plan
     found = findings_for(plan.paper, plan.tables) if audit else ()
     judging = _Judging(plan, evidence, found)
-    by_readings = {plan.paper.readings: judging.tables}
-    for other in read_otherwise(plan) if evidence.given is None else ():
-        read = _Judging(other, Evidence(other, evidence.trials), ())
-        by_readings[other.paper.readings] = read.tables
     edited = {file for one in evidence.finished(*plan.runs) for file in one.edited}
     return Report(
         paper=plan.paper.id,
@@ -79,12 +75,11 @@ def judge_evidence(
         profile=plan.profile.name,
         on=plan.on,
         scaled=any(table.departures for table in judging.tables),
-        tables=with_other_readings(by_readings),
+        tables=judging.tables,
         runs=run_summaries(plan, evidence),
         provenance=provenance(plan, evidence, command, wall_s),
         readings=plan.paper.readings,
         choices=choices(plan),
-        universes=universes(by_readings),
         address=plan.paper.address,
         venue=plan.paper.venue,
         series=plan.profile.series,
@@ -214,9 +209,7 @@ class _Judging:
         departures = tuple(dict.fromkeys(one for each in own for one in each))
         verdicts = cell_verdicts(table, cells, self.evidence)
         commands = {row: command_of(self.plan, table.id, row) for row in table.rows}
-        answered = answer(table, self.plan.paper, self.known, self.names)
-        if not table.is_control and self.controls is not None:
-            answered = under_controls(self.controls, answered, self.data_in(table))
+        word, reason, answers, leads = answer(table, self.plan.paper, self.known, self.names)
         judged = tuple(
             self.cell(
                 one,
@@ -226,7 +219,7 @@ class _Judging:
             )
             for one, each in zip(cells, own, strict=False)
         )
-        return TableResult(
+        found = TableResult(
             id=table.id,
             title=table.title,
             section=table.section,
@@ -238,10 +231,7 @@ class _Judging:
             cells=judged,
             claims=tuple(self.claim(*claim, table) for claim in self.plan.bound[table.id]),
             departures=departures,
-            unstated=tuple(
-                Departure(one.setting, "not stated", one.taken, one.why)
-                for one in (*self.plan.paper.unstated, *table.unstated)
-            ),
+            unstated=tuple(self.unstated(table, cells)),
             notes=(
                 *table.notes,
                 *self.evidence.notes((*cells, *drawings)),
@@ -249,19 +239,26 @@ class _Judging:
             panels=panels(table.figure, drawings, judged, self.evidence, table.unit),
             command=command_of(self.plan, table.id),
             findings=tuple(
-                AuditFinding(
-                    *(one.id, one.kind, one.statement, one.published, one.computed, one.status),
-                    cells=tuple((row, column) for id, row, column in one.cells if id == table.id),
-                )
-                for one in self.audit
-                if one.status != "consistent" and table.id in one.tables
+                one for one in self.audit if one.status != "consistent" and table.id in one.tables
             ),
             run_on=self.evidence.made or run_on(self.plan, cells),
-            word=answered.word,
-            reason=answered.reason,
-            answers=answered.answers,
-            leads=answered.leads,
+            word=word,
+            reason=reason,
+            answers=answers,
+            leads=leads,
         )
+        if table.is_control or self.controls is None:
+            return found
+        return under_controls(self.controls, found, self.data_in(table))
+
+    def unstated(self, table: Table, cells: Sequence[PlannedCell]) -> Iterator[Departure]:
+        for one in (*self.plan.paper.unstated, *table.unstated):
+            yield Departure(one.setting, "not stated", one.taken, one.why)
+        open_ones = [one for one in cells if get(one.cell.experiment, PRECISION) is None]
+        used = {one.config.precision for one in open_ones if one.config is not None}
+        for precision in sorted(used - {FULL_PRECISION}):
+            why = "it is faster where the device has it (docs/notes/precision.md)"
+            yield Departure(PRECISION, "not stated, float32 is usual", precision, why)
 
     @cached_property
     def names(self) -> Names:

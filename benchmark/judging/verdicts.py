@@ -26,33 +26,21 @@ import numpy as np
 
 from ..analytic import judge_analytic
 from ..planning.plan import PlannedCell
-from ..results import Detail, Verdict, word_of
+from ..results import Detail, Verdict
 from ..spec.model import Cell, CellKey, Margin, Table
-from ..stats.intervals import LEVEL, Floats, Sample, describe, t_quantile
-from ..stats.spread import (
-    MOST_TRIALS,
-    holm,
-    p_beyond,
-    p_equivalent,
-    p_text,
-    standard_errors,
-    trials_needed,
-)
+from ..stats.intervals import LEVEL, Sample, describe, t_quantile
+from ..stats.spread import holm, p_beyond, p_equivalent, p_text, standard_errors
 from .evidence import Evidence
 from .published_value import PublishedValue, published_values_of
-
-RATIOS = (1.5, 2.0, 3.0)
-"""Spreads of the paper, in units of ours, under which a verdict is asked for again."""
 
 
 @dataclass(frozen=True)
 class JudgedCell:
-    """What a verdict rests on, in the table's unit. limit: the largest possible value, if any."""
+    """What a verdict rests on, in the table's unit."""
 
     published: PublishedValue
     trials: tuple[float, ...]
     margin: float
-    limit: float | None = None
 
 
 @dataclass(frozen=True)
@@ -68,13 +56,13 @@ class Assessment:
     difference: float
     nearest: float
     farthest: float
-    errors: Sequence[tuple[Floats, Floats]]
+    errors: Sequence[tuple[float, float]]
     p_equivalent: float
     p_beyond: float
 
     def half_width(self, level: float) -> float:
         """Of the interval of the difference whose bounds hold at this one-sided level each."""
-        return max(t_quantile(level, float(df)) * float(error) for error, df in self.errors)
+        return max(t_quantile(level, df) * error for error, df in self.errors)
 
     @property
     def word(self) -> Detail:
@@ -123,8 +111,8 @@ def assess(cell: JudgedCell, ratio: float = 1.0) -> Assessment | None:
         nearest=nearest,
         farthest=farthest,
         errors=errors,
-        p_equivalent=max(float(p_equivalent(farthest, *one, cell.margin)) for one in errors),
-        p_beyond=max(float(p_beyond(nearest, *one, cell.margin)) for one in errors),
+        p_equivalent=max(p_equivalent(farthest, *one, cell.margin) for one in errors),
+        p_beyond=max(p_beyond(nearest, *one, cell.margin) for one in errors),
     )
 
 
@@ -133,24 +121,14 @@ def judge_table(cells: Sequence[JudgedCell], suffix: str = "") -> list[Verdict]:
 
     suffix: follows a number in the reasons, such as " points".
     """
-    is_unknown = any(one.published.spread is None for one in cells)
-    assessed = [_assessed(cells, ratio) for ratio in (1.0, *(RATIOS if is_unknown else ()))]
-    tests = sum(one is not None for one in assessed[0])
-    verdicts = []
-    for cell, one, *noisier in zip(cells, *assessed, strict=True):
-        if one is None:
-            verdicts.append(_undecided(cell))
-        else:
-            words = [other.word for other in noisier if other is not None]
-            verdicts.append(_verdict(cell.published, one, words, tests, suffix))
-    return verdicts
-
-
-def _assessed(cells: Sequence[JudgedCell], ratio: float) -> list[Assessment | None]:
-    """The numbers of every cell, corrected over all of them."""
-    assessed = [assess(cell, ratio) for cell in cells]
+    assessed = [assess(cell) for cell in cells]
     adjusted = iter(holm([one.p_beyond for one in assessed if one is not None]))
-    return [None if one is None else replace(one, p_beyond=next(adjusted)) for one in assessed]
+    return [
+        _undecided(cell)
+        if one is None
+        else _verdict(cell.published, replace(one, p_beyond=next(adjusted)), suffix)
+        for cell, one in zip(cells, assessed, strict=True)
+    ]
 
 
 def _undecided(cell: JudgedCell) -> Verdict:
@@ -158,18 +136,13 @@ def _undecided(cell: JudgedCell) -> Verdict:
     difference = float(np.mean(cell.trials)) - cell.published.value if n else None
     if n < 2:
         reason = f"{n} trial{'s' if n != 1 else ''}: a spread needs at least two."
-        return Verdict("INCONCLUSIVE", reason, difference=difference, trials_needed=2)
+        return Verdict("INCONCLUSIVE", reason, difference=difference)
     reason = f"All {n} trials gave the same value, so their spread is not known."
-    if cell.limit is not None and math.isclose(cell.trials[0], cell.limit):
-        reason += f" It is the most there is, {cell.limit:.3g}, where nothing can be told apart."
     return Verdict("INCONCLUSIVE", reason, difference=difference)
 
 
-def _verdict(
-    published: PublishedValue, one: Assessment, noisier: Sequence[Detail], tests: int, suffix: str
-) -> Verdict:
-    """noisier: the words under `RATIOS`, which count where the paper prints no spread."""
-    half, word, needed = one.half_width(1 - LEVEL), one.word, None
+def _verdict(published: PublishedValue, one: Assessment, suffix: str) -> Verdict:
+    half, word = one.half_width(1 - LEVEL), one.word
     shown = f"difference {one.difference:+.3g}{suffix}".replace("-", "−")
     margin = f"±{one.margin:.3g}{suffix}"
     within = f"±{one.half_width(0.975):.3g}{suffix} in which 95 % of replications fall"
@@ -188,32 +161,21 @@ def _verdict(
     elif word == "COMPATIBLE":
         reason = f"The {shown} is inside the {within}; equivalence within {margin} is not shown."
     else:
-        distances, ours = (one.farthest, one.nearest), (one.ours.sd, one.ours.n)
-        needed = trials_needed(*distances, *ours, published.spread, one.margin, tests)
-        none = f"no number of trials up to {MOST_TRIALS}"
-        number = none if needed is None else f"about {needed} trials"
-        error = max(float(error) for error, _ in one.errors)
+        error = max(error for error, _ in one.errors)
         reason = (
             f"The {shown} with standard error {error:.3g}{suffix} is neither shown to be "
-            f"within {margin} nor beyond; {number} would decide at this difference and spread."
+            f"within {margin} nor beyond."
         )
     interval = (one.difference - half, one.difference + half)
-    verdict = Verdict(word, _joined(reason, published.note), one.difference, interval, needed)
+    verdict = Verdict(word, _joined(reason, published.note), one.difference, interval)
     if published.spread is not None:
         return verdict
-    known = replace(verdict, if_noisier=tuple(zip(RATIOS, noisier, strict=True)))
-    if word == "REPRODUCED":
-        # With one decimal, never rounded up.
-        most = f"{math.floor(one.stands_to * 10) / 10:.1f}" if one.stands_to < 100 else "100"
-        more = "This stands as long as the paper's spread, which it does not print, is at most "
-        return _noted(replace(known, stands_to=one.stands_to), f"{more}{most} times ours.")
-    changed = [
-        f"{word_of(other)} if it is {ratio:g} times ours"
-        for ratio, other in known.if_noisier
-        if word_of(other) != verdict.word
-    ]
-    more = f"The paper's spread is not printed and taken to be ours; {', '.join(changed)}."
-    return _noted(known, more if changed else "")
+    if word != "REPRODUCED":
+        return _noted(verdict, "The paper's spread is not printed and taken to be ours.")
+    # With one decimal, never rounded up.
+    most = f"{math.floor(one.stands_to * 10) / 10:.1f}" if one.stands_to < 100 else "100"
+    more = "This stands as long as the paper's spread, which it does not print, is at most "
+    return _noted(replace(verdict, stands_to=one.stands_to), f"{more}{most} times ours.")
 
 
 def cell_verdicts(
@@ -230,12 +192,7 @@ def cell_verdicts(
             verdicts[cell.key] = _noted(verdict, _lacking(cell, evidence))
     sides = published_values_of(evidence.plan.paper, table) if judged else {}
     held = [
-        JudgedCell(
-            sides[cell.key],
-            _counted(cell, evidence),
-            margin.value,
-            limit=100.0 if cell.unit == "%" else None,
-        )
+        JudgedCell(sides[cell.key], _counted(cell, evidence), margin.value)
         for cell, margin in judged
     ]
     words = judge_table(held, " points" if table.unit == "%" else "")

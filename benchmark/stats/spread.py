@@ -13,15 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
-
-from .intervals import LEVEL, Floats
 
 POOLING_LEVEL = 0.25
 """A preliminary test that decides about pooling needs a high level, or pooling hides unequal
 spreads: Bancroft (1964) recommends 0.25."""
-MOST_TRIALS = 200
-"""Beyond this many trials the answer is 'none would': nobody trains that often."""
 
 
 @dataclass(frozen=True)
@@ -43,52 +38,50 @@ def unbiased_sd(sd: float, *, ddof: int, runs: int) -> float:
 
 
 def standard_errors(
-    sd: float, n: ArrayLike, published: Spread | None, ratio: float = 1.0
-) -> list[tuple[Floats, Floats]]:
+    sd: float, n: int, published: Spread | None, ratio: float = 1.0
+) -> list[tuple[float, float]]:
     """Standard errors of the difference of the two means, each with its degrees of freedom.
 
     Where there are two, a verdict must hold for both.
 
-    sd, n: of our trials; several numbers n give arrays. published: of several runs, it gives
-    Welch's error of the printed mean, degrees of freedom by Welch-Satterthwaite. Of one run, it is
-    borrowed: the printed run spreads so, or as our trials do. None: the printed run is one more
-    draw of ours with `ratio` times their deviation: s * sqrt(1/n + r^2), with n - 1 of freedom.
+    sd, n: of our trials. published: of several runs, it gives Welch's error of the printed mean,
+    degrees of freedom by Welch-Satterthwaite. Of one run, it is borrowed: the printed run spreads
+    so, or as our trials do. None: the printed run is one more draw of ours with `ratio` times their
+    deviation: s * sqrt(1/n + r^2), with n - 1 of freedom.
     """
-    count = np.asarray(n, np.float64)
     errors = []
     if published is None or published.runs == 1:
         theirs = ratio if published is None else 1.0
-        errors.append((sd * np.sqrt(1 / count + theirs**2), count - 1))
+        errors.append((sd * math.sqrt(1 / n + theirs**2), n - 1.0))
     if published is not None:
-        own, other = sd**2 / count, published.variance_of_mean
+        own, other = sd**2 / n, published.variance_of_mean
         # Shares, not squares: variances near the smallest float would underflow when squared.
         share = own / (own + other)
-        df = 1 / (share**2 / (count - 1) + (1 - share) ** 2 / published.df)
-        errors.append((np.sqrt(own + other), df))
-    return [(np.asarray(error), np.asarray(df)) for error, df in errors]
+        df = 1 / (share**2 / (n - 1) + (1 - share) ** 2 / published.df)
+        errors.append((math.sqrt(own + other), df))
+    return errors
 
 
-def _below(statistic: Floats, df: ArrayLike) -> Floats:
+def _below(statistic: float, df: float) -> float:
     """P(T < statistic) for Student's t."""
     from scipy import special
 
-    return np.asarray(special.stdtr(np.asarray(df, np.float64), statistic), np.float64)
+    return float(special.stdtr(df, statistic))
 
 
-def p_equivalent(difference: float, error: ArrayLike, df: ArrayLike, margin: float) -> Floats:
+def p_equivalent(difference: float, error: float, df: float, margin: float) -> float:
     """P-value that |true difference| < margin, by the standard error: the larger of two tests."""
-    return _below((abs(difference) - margin) / np.asarray(error), df)
+    return _below((abs(difference) - margin) / error, df)
 
 
-def p_beyond(difference: float, error: ArrayLike, df: ArrayLike, margin: float) -> Floats:
+def p_beyond(difference: float, error: float, df: float, margin: float) -> float:
     """P-value against |true difference| <= margin.
 
     Both tails are counted: with the near one alone, as for margins much larger than the standard
     error, the test's size would rise to twice its level as the margin shrinks.
     """
-    near = _below((margin - abs(difference)) / np.asarray(error), df)
-    far = _below(-(abs(difference) + margin) / np.asarray(error), df)
-    return np.asarray(np.minimum(1.0, near + far))
+    near, far = margin - abs(difference), -(abs(difference) + margin)
+    return min(1.0, _below(near / error, df) + _below(far / error, df))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -105,31 +98,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def p_text(value: float) -> str:
     """A p-value in words, such as 'p = 0.012'."""
     return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
-
-
-def trials_needed(
-    farthest: float,
-    nearest: float,
-    sd: float,
-    n: int,
-    published: Spread | None,
-    margin: float,
-    tests: int = 1,
-) -> int | None:
-    """The smallest number of trials above `n` at which REPRODUCED or DISCREPANT is reached.
-
-    None if not even `MOST_TRIALS` would do. Every number is tried, since Welch's degrees of freedom
-    do not rise steadily.
-
-    farthest, nearest: the largest and smallest |difference| that rounding allows; these and `sd` of
-    our trials are taken to stay. tests: cells of the table that are tested (Holm).
-    """
-    counts = np.arange(n + 1, MOST_TRIALS + 1)
-    errors = standard_errors(sd, counts, published)
-    equivalent = np.max([p_equivalent(farthest, *one, margin) for one in errors], axis=0)
-    beyond = np.max([p_beyond(nearest, *one, margin) for one in errors], axis=0)
-    decided = (equivalent < LEVEL) | ((beyond < LEVEL / tests) & (nearest > margin))
-    return int(counts[decided.argmax()]) if decided.any() else None
 
 
 def alike(sds: Sequence[float], runs: Sequence[int]) -> bool:

@@ -5,10 +5,10 @@ from typing import get_args
 
 import pytest
 
+from fedrepro.benchmark.audit.findings import Finding
 from fedrepro.benchmark.claims.answer import ClaimAnswer
 from fedrepro.benchmark.judging.answers import Lead, TableAnswer
 from fedrepro.benchmark.results import (
-    AuditFinding,
     CellResult,
     ChoiceResult,
     ClaimResult,
@@ -140,10 +140,10 @@ def report() -> Report:
     counts = Series("counts", "images", "client", "class", matrix=[[20, 5], [0, 20]], groups=[0, 1])
     points = Series("points", "a map", "", "", lines={"class 0": [([0.5, 1.0], [2.0, -1.0])]})
     grid = Series("pictures", "", "", "", pictures={"a face": [[[0], [255]], [[9], [90]]]})
-    finding = AuditFinding(
-        "toy/granularity/3", "granularity", "76.80 is off the grid k/3000", "76.80",
-        "76.77 or 76.83",
-        "inconsistent", ((("CP-CFL", "SimCLR"), ("15", "T = 40")),),
+    finding = Finding(
+        "toy/granularity/3", "toy", ("3", "figure-4"), "granularity",
+        "76.80 is off the grid k/3000", "76.80", "76.77 or 76.83", "inconsistent",
+        tuple((table, ("CP-CFL", "SimCLR"), ("15", "T = 40")) for table in ("3", "figure-4")),
     )  # fmt: skip
     own = Departure("training.rounds", "40", "8", "a fifth")
     tables = tuple(

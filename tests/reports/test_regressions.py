@@ -18,7 +18,8 @@ DROP = Movement(
 )
 WITHIN = Movement("value", OTHER, "70", "70.1", 0.1, tolerance=1.0)
 LOST = Movement("claim", CLAIM, "HOLDS", "OPEN", regression=True)
-THEN = Recorded("cpcfl", "reduced", None, "2026-11-01T10:00:00+00:00", "abc", "cpu", {}, {}, {})
+MADE = "2026-11-01T10:00:00+00:00", "abc", "cpu", {}
+THEN = Recorded("cpcfl", "reduced", None, 0, *MADE, {}, {}, {}, {}, {}, {}, ())
 FOUND = BaselineCheck(THEN, (CELL, OTHER, CLAIM), (WITHIN, DROP, LOST), ())
 SOUND = replace(FOUND, movements=(WITHIN,))
 

@@ -50,9 +50,9 @@ def execute(given: argparse.Namespace) -> int:
     for plan in plans:
         print(f"readings: {', '.join(plan.paper.readings) or 'as taken'}", flush=True)
         reports.append(judged(plan, store, trained(plan, store, given), audit=False))
-    found = universes({one.readings: one.tables for one in reports})
     provenance = replace(reports[0].provenance, wall_s=perf_counter() - clock)
-    return show([replace(reports[0], universes=found, provenance=provenance)], folder)
+    shown = replace(reports[0], universes=universes(reports), provenance=provenance)
+    return show([shown], folder)
 
 
 def _others(taken: Plan, named: list[str] | None) -> list[Plan]:

@@ -16,7 +16,7 @@ from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.store.files import write_whole
 from fedrepro.commands import _options as options
 from fedrepro.commands._judged import judged, store_at, trained
-from fedrepro.commands._terminal import complain, paint
+from fedrepro.commands._terminal import paint
 from fedrepro.reports import regressions
 from fedrepro.reports.scoreboard import failed_trials
 
@@ -94,8 +94,6 @@ def _one(paper: Paper, given: argparse.Namespace) -> tuple[Report, BaselineCheck
     """The report on a paper, how it compares with its baseline, and the exit code."""
     clock, path = perf_counter(), _place(paper, given)
     baseline = None if given.record else baselines.load(path)
-    if baseline is not None and baseline.schema < baselines.SCHEMA:
-        complain(f"{path} is of an older version: values alone are compared; record it again")
     where = {"data_dir": given.data_dir, "download": given.download}
     plan = make_plan(paper, given.profile, on=given.on, **where)
     store = store_at(given.store)
