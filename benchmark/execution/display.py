@@ -12,19 +12,10 @@ from ..planning.estimate import duration
 
 TrialName = tuple[str, int]
 """Run key and seed."""
-_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 10.0
-"""Between lines; each pause is twice the one before, so that the first seconds are not silent."""
-_BELIEVED = 0.04
-"""The share of the work after which times measured here count as much as the estimates."""
+_EVERY_S = 10.0
+"""Between lines."""
 _NAMED = 4
 """Trials that a line names; a cluster trains hundreds at a time."""
-
-
-@dataclass
-class _Running:
-    label: str
-    done: int = 0
-    total: int = 0
 
 
 @dataclass
@@ -48,62 +39,48 @@ class Display:
     def say(self, sentence: str) -> None:
         self.console.print(sentence, markup=False, soft_wrap=True)
 
-    def begin(
-        self, seconds: Mapping[TrialName, float], workers: int = 1, is_measured: bool = True
-    ) -> None:
-        """Trials of so many seconds each begin; is_measured: False if seconds only compare them."""
+    def begin(self, seconds: Mapping[TrialName, float]) -> None:
+        """Trials begin of which each takes about so many seconds, in any unit."""
         self._seconds, self._all_s = seconds, sum(seconds.values())
-        self._workers = max(workers, 1)
-        self._believed = _BELIEVED * self._all_s if is_measured else 0.0
-        self._running: dict[TrialName, _Running] = {}
+        self._labels = dict[TrialName, str]()
+        self._rounds = dict[TrialName, tuple[int, int]]()
         self._finished = self._failures = 0
         self._finished_s = 0.0
-        self._measured_from: tuple[float, float] | None = None
-        self._next_line, self._pause = self.clock(), _FIRST_PAUSE_S
+        self._began = self._next_line = self.clock()
 
     def started(self, name: TrialName, label: str) -> None:
         """A trial began; a trial that is tried again begins anew."""
-        self._running[name] = _Running(label)
+        self._labels[name], self._rounds[name] = label, (0, 0)
         self._show()
 
     def said(self, name: TrialName, sentence: str) -> None:
-        self.say(f"{self._running[name].label}: {sentence}")
+        self.say(f"{self._labels[name]}: {sentence}")
 
     def advanced(self, name: TrialName, done: int, total: int) -> None:
-        trial = self._running[name]
-        trial.done, trial.total = done, total
-        self._show(is_progress=True)
+        self._rounds[name] = done, total
+        self._show()
 
     def ended(self, name: TrialName, failed: bool) -> None:
         """A trial ended, or will never begin."""
-        self._running.pop(name, None)
+        self._rounds.pop(name, None)
         self._finished += 1
         self._failures += failed
         self._finished_s += self._seconds[name]
-        self._show(is_progress=True)
+        self._show()
 
     def seconds_left(self) -> float | None:
-        """Estimated seconds until the end; None while nothing can be said.
-
-        They move from the estimates to the pace that is seen since the first round was done, as far
-        as there is evidence, so that a wrong estimate shows itself step by step.
-        """
-        left = max(self._all_s - self._done(), 0.0)
-        if self._measured_from is None:
-            return left / self._workers if self._believed else None
-        began, done_then = self._measured_from
-        seen = self._believed + self._done() - done_then
-        seconds = self._believed / self._workers + self.clock() - began
-        return left * seconds / seen if seen else None
+        """Seconds until the end at the pace so far; None while nothing is done."""
+        done = self._done()
+        return (self._all_s - done) * (self.clock() - self._began) / done if done else None
 
     def line(self) -> str:
         words = [f"{self._finished}/{len(self._seconds)} trials"]
         if self._failures:
             words.append(f"{self._failures} failed")
-        named = list(self._running.values())[:_NAMED]
-        words += [f"{trial.label} {trial.done}/{trial.total or '?'}" for trial in named]
-        if len(self._running) > len(named):
-            words.append(f"{len(self._running) - len(named)} more")
+        named = list(self._rounds.items())[:_NAMED]
+        words += [f"{self._labels[name]} {n}/{total or '?'}" for name, (n, total) in named]
+        if len(self._rounds) > len(named):
+            words.append(f"{len(self._rounds) - len(named)} more")
         left = self.seconds_left() if self._finished < len(self._seconds) else None
         return " · ".join(words + ([] if left is None else [f"about {duration(left)} left"]))
 
@@ -117,17 +94,14 @@ class Display:
             self.say(self.line())
 
     def _done(self) -> float:
-        running = self._running.items()
-        parts = (self._seconds[name] * one.done / (one.total or 1) for name, one in running)
+        running = self._rounds.items()
+        parts = (self._seconds[name] * n / (total or 1) for name, (n, total) in running)
         return self._finished_s + sum(parts)
 
-    def _show(self, is_progress: bool = False) -> None:
-        if is_progress and self._measured_from is None:
-            self._measured_from = self.clock(), self._done()
+    def _show(self) -> None:
         if not self._bar.disable:
             done = self._done()
             self._bar.update(self._task, completed=done, total=self._all_s, description=self.line())
         elif self.clock() >= self._next_line:
-            self._next_line = self.clock() + self._pause
-            self._pause = min(2 * self._pause, _LONGEST_PAUSE_S)
+            self._next_line = self.clock() + _EVERY_S
             self.say(self.line())

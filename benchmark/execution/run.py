@@ -117,8 +117,8 @@ def execute(
         todo, done = _sort_out(plan, store, DataAvailability(data_dir, download), trials, shown.say)
         by: Order = "longest chain" if budget == math.inf else "shortest"
         by = by if trials is None else "given"
-        ordered, seconds, is_measured = _in_order(todo, store, chosen, time_limit, shown.say, by)
-        shown.begin(seconds, chosen.slots, is_measured)
+        ordered, seconds = _in_order(todo, store, chosen, time_limit, shown.say, by)
+        shown.begin(seconds)
         if todo:
             left_s = budget - (time.perf_counter() - clock)
             with suppress(_BudgetSpentError), alarm(left_s, _BudgetSpentError()), shown:
@@ -172,8 +172,8 @@ def _in_order(
     time_limit: float | None,
     say: Callable[[str], None],
     by: Order,
-) -> tuple[list[Job], dict[TrialName, float], bool]:
-    """Jobs with limits, their estimated seconds, and whether these are measured."""
+) -> tuple[list[Job], dict[TrialName, float]]:
+    """Jobs with limits, and their estimated seconds."""
     device = executor.device
     for precision in sorted({job.config.precision for job in todo}):
         if (refused := refusal(precision, device)) is not None:
@@ -192,7 +192,7 @@ def _in_order(
     jobs = [replace(job, limit_s=_limit(known.longest(job.config), time_limit)) for job in todo]
     if by != "given":
         jobs.sort(key=lambda job: seconds[job.name] if by == "shortest" else -chains[job.name])
-    return jobs, seconds, all(known.seconds(run) is not None for run in each)
+    return jobs, seconds
 
 
 class _Training(Dispatch):

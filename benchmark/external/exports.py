@@ -66,7 +66,7 @@ class _Entry(InFile):
 
 
 def read_files(files: Sequence[Path], paper: Paper) -> list[Row]:
-    """The results in TOML maps of exports, JSON lines, and else CSV; raises `FedreproError`."""
+    """The results in TOML maps of exports, and else CSV; raises `FedreproError`."""
     rows: list[Row] = []
     for file in files:
         is_map = file.suffix.lower() == ".toml"

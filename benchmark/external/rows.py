@@ -1,4 +1,4 @@
-"""Results by table, row, column and seed, from CSV, JSON lines or records in memory.
+"""Results by table, row, column and seed, from CSV or records in memory.
 
 What cannot be read is one line that names file and line; docs/your-results.md has the columns.
 """
@@ -23,7 +23,6 @@ COLUMNS = ("table", "row", "column", "seed", "value")
 OPTIONAL = ("metric", "unit", "round")
 OURS = ("paper", "profile", "edited_files")
 """More columns of `report.trials.csv`: of these only the paper is read."""
-_JSON = (".jsonl", ".ndjson", ".json")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
 _WHOLE = re.compile(r"(\d{1,18})(?:\.0*)?")
 _SHOWN = 60
@@ -52,16 +51,13 @@ class Row:
 
 
 def read_rows(file: Path, paper: str | None = None) -> list[Row]:
-    """The results in a CSV file (comma, semicolon or tab) or in JSON lines.
+    """The results in a CSV file (comma, semicolon or tab).
 
     A line without a value is a trial that is not there. Raises `FedreproError` for a file that
     cannot be read, wrong columns, a value that is no finite number, and results of a paper but
     `paper`.
     """
-    text, name = read_text(file), name_of(file)
-    if file.suffix.lower() in _JSON:
-        return from_records(_json_lines(text, name), paper)
-    _, body = csv_lines(text, name)
+    _, body = csv_lines(read_text(file), name_of(file))
     lower = ((place, {name.lower(): value for name, value in line.items()}) for place, line in body)
     return from_records(lower, paper)
 
@@ -188,16 +184,6 @@ def _text(value: Any) -> str:
 def joined(value: Any) -> str:
     """A label as `Row` has it, whatever spaces stand around its parts."""
     return "|".join(part.strip() for part in _text(value).split("|"))
-
-
-def _json_lines(text: str, name: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for i, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            place = f"{name}:{i}"
-            record = parse_json(line, place)
-            if not isinstance(record, dict):
-                raise refused(place, "is no JSON object; one result a line is read")
-            yield place, record
 
 
 def parse_json(text: str, place: str) -> Any:

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
 
 from ...methods import registry
 from ..config import RunConfig, Trial, chain, with_starts
@@ -90,11 +89,6 @@ class Estimate:
                 f"them is stored that ran on {self.device}; `--measure` trains short trials of each"
             )
 
-    def as_plain(self) -> dict[str, Any]:
-        """For a program."""
-        longest = self.longest and {"key": self.longest[0].key, "seconds": self.longest[1]}
-        return {**vars(self), "unmeasured": self.left, "longest": longest}
-
 
 class TrialTimes:
     """Estimated wall seconds of trials on one device.
@@ -132,12 +126,6 @@ class TrialTimes:
             return statistics.mean(self._own[config.key])
         measured = self._measured(config)
         return _scaled(measured, work_of(config)) if measured else None
-
-    def as_plain(self, config: RunConfig) -> dict[str, Any] | None:
-        """For a program: the seconds of a trial and what they are made from."""
-        seconds = self.seconds(config)
-        source = "own trials" if config.key in self._own else "trials of its kind"
-        return None if seconds is None else {"seconds": seconds, "source": source}
 
     def ordering(self, config: RunConfig) -> float:
         """Seconds to put trials in order by; a guess where nothing has been measured."""

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
 
 from ..config import chain
 from ..store.store import Store
@@ -14,7 +13,7 @@ from .plan import Plan, PlannedCell
 class Summary:
     """A plan in numbers.
 
-    times: called only if `store` lacks a trial, or for a program.
+    times: called only if `store` lacks a trial.
     missing: the trials that the store lacks.
     sharing: how many cells read each run.
     reasons: why cells have no run, with how many each.
@@ -23,7 +22,7 @@ class Summary:
 
     def __init__(self, plan: Plan, store: Store, times: Callable[[], TrialTimes]) -> None:
         trials = plan.trials_to_run()
-        self.plan, self.root, self._store, self._times = plan, store.root, store, times
+        self.plan, self.root, self._store = plan, store.root, store
         self.trials = len(trials)
         self.missing = [(run, seed) for run, seed in trials if store.find(run, seed) is None]
         self.sharing = plan.sharing()
@@ -96,35 +95,3 @@ class Summary:
         lines += [f"{n} cells without a run: {reason}" for reason, n in self.reasons.items()]
         left = self.estimate
         return [*lines, *(() if left is None else left.lines())]
-
-    def as_plain(self) -> dict[str, Any]:
-        """For a program: the same, and every run with its cells, seeds, config and estimate."""
-        plan, left = self.plan, self.estimate
-        return {
-            "paper": plan.paper.id,
-            "profile": plan.profile.name,
-            "on": plan.on,
-            "series": plan.profile.series,
-            "looks": list(plan.profile.looks),
-            "cells": len(self.cells),
-            "measured": self.measured,
-            "controls": self.controls,
-            "without_run": dict(self.reasons),
-            "drawn": len(plan.drawings),
-            "trials": self.trials,
-            "stored": self.stored,
-            "estimate": None if left is None else left.as_plain(),
-            "runs": [
-                {
-                    "key": run.key,
-                    "stage": run.stage,
-                    "description": run.description,
-                    "cells": self.sharing.get(run, 0),
-                    "seeds": list(plan.seeds(run)),
-                    "start": None if run.start is None else run.start.key,
-                    "estimate": self._times().as_plain(run),
-                    "config": run.as_dict(),
-                }
-                for run in plan.runs
-            ],
-        }

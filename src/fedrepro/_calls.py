@@ -159,7 +159,7 @@ def judge(
 ) -> "Results":
     """Judges results that were made elsewhere; `fedrepro judge` in Python.
 
-    results: files (CSV, JSON lines, a TOML map of exports: docs/your-results.md), or a data frame
+    results: files (CSV, a TOML map of exports: docs/your-results.md), or a data frame
     with columns table, row, column, seed and value; metric, unit and round may be there.
     tables: ids; None for those that have results.
     protocol, note: how the numbers were made, as you declare it. Only "full", the published

@@ -31,19 +31,19 @@ def record(config: RunConfig, wall_s: float, device: str = "here", seed: int = 0
 def test_stored_times_of_the_same_run_are_taken(tiny_config: Make) -> None:
     config = tiny_config()
     known = TrialTimes("here", [record(config, 40.0), record(config, 44.0, seed=1)])
-    assert known.as_plain(config) == {"seconds": 42.0, "source": "own trials"}
+    assert known.seconds(config) == 42.0
 
 
 def test_where_nothing_is_measured_no_time_is_said(tiny_config: Make) -> None:
     config, other = tiny_config(), tiny_config({"clients": {"image_size": 12}})
     for known in (TrialTimes("here"), TrialTimes("here", [record(config, 40.0, "elsewhere")])):
-        assert known.as_plain(config) is known.longest(config) is None
+        assert known.seconds(config) is known.longest(config) is None
         left = known.of([(config, 0), (config, 1), (other, 0)])
         assert left is not None
         (line,) = list(left.lines())
         assert line.startswith("no time for 3 trials of 2 kinds")
         assert "--measure" in line
-        assert left.as_plain()["longest"] is None
+        assert left.longest is None
 
 
 def test_trials_of_a_kind_are_scaled_by_their_work(tiny_config: Make) -> None:

@@ -38,7 +38,6 @@ PRINTED = {
     "IFCA|FedAvg": 68.6,
     "CP-CFL|SimCLR": 76.7,
 }
-JSON = b'{"table": "11", "row": "a", "column": "b", "seed": 0, "value": %b}'
 LINE = f"11,CP-CFL|SimCLR,{MEAN},0,76.1\n"
 
 
@@ -172,22 +171,6 @@ def test_a_template_asks_for_every_result_of_a_paper_once(id: str, tmp_path: Pat
     assert all(set(trials) == {0, 1} for trials in found.values.values())
 
 
-def test_json_lines_hold_what_csv_holds(tmp_path: Path) -> None:
-    table, lines = tmp_path / "a.csv", tmp_path / "a.jsonl"
-    table.write_text(HEADER + LINE + LINE.replace(",0,", ",1,").replace("76.1", "7.5e1"), "utf-8")
-    cell = {"table": "11", "row": " CP-CFL | SimCLR ", "column": MEAN}
-    lines.write_text(
-        json.dumps({**cell, "seed": 0, "value": 76.1})
-        + "\n\n"
-        + json.dumps({**cell, "seed": "1", "value": "75"}),
-        "utf-8",
-    )
-    same = [[(one.row, one.column, one.seed, one.value) for one in read_rows(file)]
-            for file in (table, lines)]  # fmt: skip
-    assert same[0] == same[1]
-    assert len(same[0]) == 2
-
-
 @pytest.mark.parametrize(
     "written",
     [
@@ -271,15 +254,8 @@ def test_what_belongs_to_no_cell_is_refused_with_its_line(
         ("a.csv", b",table,row,column,seed,value\nx,11,a,b,0,1\n", ":1: column 1 has no name"),
         ("a.csv", b"sep=;\ntable;row\n\n11;a;b\n", ":4: has 3 fields, and the first line has 2"),
         ("a.csv", HEADER.encode() + b'11,"' + b"x" * 200_000 + b'",b,0,1\n', "is no CSV"),
-        ("a.jsonl", b"[1, 2]\n", "is no JSON object"),
-        ("a.jsonl", b'{"table": ', "is no JSON"),
-        ("a.jsonl", JSON % b"NaN", "not finite"),
-        ("a.jsonl", b"[" * 100_000, "a.jsonl:1: is"),
-        ("a.jsonl", JSON % (b"1" + b"0" * 400), "is not finite, or beyond"),
-        ("a.jsonl", b'{"value": ' + b"9" * 5000 + b"}", "a.jsonl:1: is no JSON"),
         ("a.toml", b"tool = ", "not valid TOML"),
         ("a.toml", b"tool = 'flower'", "needs [[results]]"),
-        ("a.jsonl", b'{"table": "11", "seed": 0, "seed": 1}', "'seed' is there twice"),
         ("missing.csv", None, "No such file"),
     ],
 )

@@ -7,10 +7,10 @@ from fedrepro.benchmark.errors import DataError, MissingDataError
 from fedrepro.benchmark.version import __version__, commit
 from fedrepro.commands import _options as options
 from fedrepro.commands._judged import store_at
-from fedrepro.commands._terminal import paint, print_json
+from fedrepro.commands._terminal import paint
 
 EXAMPLE = "fedrepro doctor --data-dir data"
-ARGUMENTS = (options.SPECS, *options.PLACES, options.flag("--json", "everything as JSON"))
+ARGUMENTS = (options.SPECS, *options.PLACES)
 
 
 def execute(given: argparse.Namespace) -> int:
@@ -31,9 +31,7 @@ def execute(given: argparse.Namespace) -> int:
         "store": {str(given.store): f"{stored} finished trials"},
         "data": dict(_data(given)),
     }
-    if given.json:
-        print_json(found)
-    for title, facts in found.items() if not given.json else ():
+    for title, facts in found.items():
         print(f"{title}:")
         for name, fact in facts.items():
             word, colon, rest = fact.partition(":")

@@ -11,7 +11,7 @@ ARGUMENTS = (
     *options.PAPER,
     options.file(
         "--results",
-        "CSV or JSON lines (fedrepro template prints one), or a TOML map of exports of "
+        "CSV (fedrepro template prints one), or a TOML map of exports of "
         "Flower, W&B or MLflow; may be given more than once (docs/your-results.md)",
         action="append",
         required=True,

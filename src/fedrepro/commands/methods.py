@@ -11,14 +11,11 @@ from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec import names
 from fedrepro.benchmark.spec.problems import suggestion
 from fedrepro.commands import _options as options
-from fedrepro.commands._terminal import complain, folded, print_json
+from fedrepro.commands._terminal import complain, folded
 from fedrepro.methods import registry
 
 EXAMPLE = "fedrepro methods cpcfl"
-ARGUMENTS = (
-    options.option("name", nargs="?", metavar="NAME", help="tell everything about this one"),
-    options.flag("--json", "names, summaries and options"),
-)
+ARGUMENTS = (options.option("name", nargs="?", metavar="NAME", help="tell all about this one"),)
 
 
 def execute(given: argparse.Namespace) -> None:
@@ -30,9 +27,7 @@ def execute(given: argparse.Namespace) -> None:
     if not shown:
         hint = suggestion(name, sorted({one["name"] for one in known}))
         raise SpecError(f"no method, data set or other part is called '{name}'{hint}")
-    if given.json:
-        print_json(shown)
-    elif name is None:
+    if name is None:
         _print_list(shown)
     else:
         for one in shown:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.store.store import Store
 from fedrepro.commands import _options as options
-from fedrepro.commands._terminal import print_json
 
 if TYPE_CHECKING:
     from fedrepro.benchmark.config import Trial
@@ -24,10 +23,7 @@ ARGUMENTS = (
         "--measure",
         "train short trials of the kinds of which no time is known; they stay in the store",
     ),
-    options.one_of(
-        options.flag("--runs", "list every unique run"),
-        options.flag("--json", "the plan and its runs as JSON"),
-    ),
+    options.flag("--runs", "list every unique run"),
 )
 
 
@@ -42,7 +38,6 @@ def execute(given: argparse.Namespace) -> int:
     estimator = cache(lambda: options.estimator_for(given, store))
     size: Counter[str] = Counter()
     missing: dict[Trial, None] = {}
-    plain = []
     for paper in options.papers_with_profile(given):
         plan = options.plan(given, paper)
         if given.measure:
@@ -51,15 +46,10 @@ def execute(given: argparse.Namespace) -> int:
         summary = Summary(plan, store, estimator)
         size.update(papers=1, cells=len(summary.plan.cells), trials=summary.trials)
         missing.update(dict.fromkeys(summary.missing))
-        if given.json:
-            plain.append(summary.as_plain())
-            continue
         print(*(summary.lines() if alone else [summary.line()]), sep="\n", flush=True)
         for run in plan.runs if given.runs else ():
             print(f"  {run.key}  {summary.sharing.get(run, 0):>3} cells  {run.description}")
-    if given.json:
-        print_json(plain[0] if alone else plain)
-    elif not alone:
+    if not alone:
         left = estimator().of(missing) if missing else None
         print(f"{size['papers']} papers: {size['cells']} cells, {size['trials']} trials")
         lines = ["no trial is missing"] if left is None else [*left.lines()]

@@ -2,16 +2,11 @@
 
 import argparse
 import shutil
-from collections.abc import Mapping
 from textwrap import indent, wrap
-from typing import Any
 
-from fedrepro.benchmark.plain import as_plain
 from fedrepro.benchmark.planning.plan import Plan, make_plan
-from fedrepro.benchmark.spec.choices import Unstated
 from fedrepro.benchmark.spec.readings import choices_of, readings_of
 from fedrepro.commands import _options as options
-from fedrepro.commands._terminal import print_json
 
 EXAMPLE = "fedrepro readings fedrlc"
 _WIDTH = 100
@@ -19,7 +14,6 @@ ARGUMENTS = (
     *options.PAPER,
     options.profile("where runs are counted (default: reduced)"),
     options.flag("--all", "also choices without another reading to select"),
-    options.flag("--json", "the choices as JSON"),
 )
 
 
@@ -30,9 +24,6 @@ def execute(given: argparse.Namespace) -> None:
     changes = {one.name: _change(plan, one.name) for one in readings_of(paper)}
     choices = list(choices_of(paper))
     shown = [one for one in choices if one[0].alternatives or given.all]
-    if given.json:
-        print_json([_plain(choice, table, changes) for choice, table in shown])
-        return
     for choice, table in shown:
         where = "" if table is None else f" (table {table})"
         print(f"{choice.name or '-'}{where}: {choice.setting}")
@@ -46,15 +37,6 @@ def execute(given: argparse.Namespace) -> None:
         f"{paper.id}: {n_open} choices with {len(changes)} other readings; {n_fixed} choices "
         "without another one to select" + ("" if given.all else " (--all lists them)")
     )
-
-
-def _plain(choice: Unstated, table: str | None, changes: Mapping[str, str]) -> dict[str, Any]:
-    alternatives = [
-        as_plain(one) | {"only_evaluates": one.only_evaluates, "changes": changes[one.name]}
-        for one in choice.alternatives
-    ]
-    plain = {"choice": choice.name, "table": table, **as_plain(choice)}
-    return plain | {"alternatives": alternatives}
 
 
 def _paragraph(text: str, margin: str = "    ") -> str:
