@@ -115,9 +115,12 @@ class Evidence:
     def records(self, *configs: RunConfig) -> list[TrialRecord]:
         return [one.record for one in self.finished(*configs)]
 
-    def arrays(self, config: RunConfig | None, seed: int) -> Arrays:
-        """The arrays of a trial, none if it is not finished; `StoreError` for unreadable ones."""
-        found = None if config is None else self.trials.get((config.key, seed))
+    def arrays(self, config: RunConfig | None) -> Arrays:
+        """What figures draw of a run, which is its first trial; none if that is not finished.
+
+        Raises `StoreError` for arrays that cannot be read.
+        """
+        found = None if config is None else self.trials.get((config.key, 0))
         return found.arrays() if isinstance(found, Finished) else {}
 
     def errors(self, config: RunConfig) -> tuple[str, ...]:
@@ -281,8 +284,7 @@ def load_trials(
 
     Raises `StoreError` for a record that cannot be read.
     """
-    figures = ((one.config, plan.paper.table(one.cell.table).figure) for one in plan.drawings)
-    drawn = [(run, figure.trial) for run, figure in figures if run is not None and figure]
+    drawn = [(run, 0) for run in {one.config for one in plan.drawings} if run is not None]
     return {
         (run.key, seed): find_trial(store, run, seed, not_run, include_stale=include_stale)
         for run, seed in dict.fromkeys((*plan.up_to_last_look().trials_to_run(), *drawn))

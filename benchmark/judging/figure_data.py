@@ -90,7 +90,7 @@ def _curves(
 
 def _maps(figure: Figure, drawing: PlannedCell, evidence: Evidence) -> Iterator[Series]:
     """The points of one trial's map, by class; for `client-embeddings` a panel for each client."""
-    arrays = evidence.arrays(drawing.config, figure.trial)
+    arrays = evidence.arrays(drawing.config)
     if "xy" not in arrays:
         return
     xy, label, client = arrays["xy"], arrays["label"], arrays["client"]
@@ -113,7 +113,7 @@ def _pictures(
     """All pictures of one trial of all runs; one that all runs share stands once."""
     shown: dict[str, list[tuple[str, NDArray[Any]]]] = {}
     for drawing in drawings:
-        for name, picture in evidence.arrays(drawing.config, figure.trial).items():
+        for name, picture in evidence.arrays(drawing.config).items():
             if name.startswith(PICTURE):
                 labelled = (" ".join(drawing.cell.parts), picture)
                 shown.setdefault(name.removeprefix(PICTURE), []).append(labelled)
@@ -130,7 +130,7 @@ def _pictures(
 
 def _matrix(figure: Figure, drawing: PlannedCell, evidence: Evidence) -> Iterator[Series]:
     name, kind, axes = _MATRICES[figure.plot]
-    arrays = evidence.arrays(drawing.config, figure.trial)
+    arrays = evidence.arrays(drawing.config)
     if name in arrays:
         title, groups = _title(drawing, drawing.cell.parts), arrays.get("group", np.zeros(0, int))
         matrix = arrays[name].tolist()

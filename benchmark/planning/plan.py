@@ -71,12 +71,11 @@ class Plan:
     def seeds(self, config: RunConfig) -> tuple[int, ...]:
         """The trials of a run: fewer where every later run starts from one and the same trial.
 
-        Costs are counted once, and maps are made of the trials that figures draw.
+        Costs are counted once, and maps are made of the first trial, which figures draw.
         """
-        if config.stage == "costs":
+        is_map = config.method == "embedding" and all(one.config != config for one in self.cells)
+        if config.stage == "costs" or is_map:
             return (0,)
-        if config in self._drawn_trials:
-            return tuple(sorted(self._drawn_trials[config]))
         starts = self._start_trials.get(config, frozenset({None}))
         if config in self.shown or None in starts:
             return tuple(range(self.asked.get(config.key, self.trials)))
@@ -103,16 +102,6 @@ class Plan:
             table.id: [(claim, bind(claim, table, self.paper)) for claim in table.claims]
             for table in self.shown_tables
         }
-
-    @cached_property
-    def _drawn_trials(self) -> Mapping[RunConfig, Set[int]]:
-        """By run of a map, which figures alone read: the trials that they draw."""
-        trials: dict[RunConfig, set[int]] = {}
-        for one in self.drawings:
-            figure = self.paper.table(one.cell.table).figure
-            if figure is not None and one.config is not None and one.config.method == "embedding":
-                trials.setdefault(one.config, set()).add(min(figure.trial, self.trials - 1))
-        return trials
 
     @cached_property
     def _start_trials(self) -> Mapping[RunConfig, Set[int | None]]:

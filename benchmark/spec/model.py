@@ -311,7 +311,6 @@ class Figure(InFile):
 
     plot: PlotName
     split: Annotated[Count, Field(ge=0)] = 0
-    trial: Annotated[Count, Field(ge=0)] = 0
     x: Text = "x"
     y: Text = "y"
     x_label: Text | None = None

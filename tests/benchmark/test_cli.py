@@ -113,7 +113,7 @@ def in_shell(command: str) -> subprocess.CompletedProcess[bytes]:
     [
         ("fedrepro audit fedrlc --strict >&-", 1),
         ("fedrepro list nonesuch 2>&-", 2),
-        ("fedrepro list --json | head -1; exit ${PIPESTATUS[0]}", 141),
+        ("fedrepro claims --json | head -1; exit ${PIPESTATUS[0]}", 141),
         ("PYTHONIOENCODING=ascii fedrepro list cpcfl", 0),
         ("fedrepro list $'caf\\xe9'", 2),
         ("fedrepro list cpcfl >/dev/full", 2),
@@ -127,8 +127,8 @@ def test_whatever_stands_for_the_output_the_exit_code_is_right(command: str, cod
 
 
 def test_json_stays_json_where_letters_are_lacking(capsys: pytest.CaptureFixture[str]) -> None:
-    narrow = in_shell("PYTHONIOENCODING=ascii fedrepro list cpcfl --json").stdout
-    assert main(["list", "cpcfl", "--json"]) == 0
+    narrow = in_shell("PYTHONIOENCODING=ascii fedrepro claims cpcfl --json").stdout
+    assert main(["claims", "cpcfl", "--json"]) == 0
     assert json.loads(narrow.decode("ascii")) == json.loads(capsys.readouterr().out)
 
 

@@ -597,7 +597,6 @@ def test_choices_and_counts_come_from_the_arrays_of_one_trial():
     assert (choices.kind, choices.matrix, choices.groups) == ("choices", [[0, 1], [1, 1]], [0, 1])
     (counts,) = drawn(Figure("class-counts", x_label="who"), [("A",)], arrays=arrays)
     assert (counts.kind, counts.matrix, counts.x_label) == ("counts", [[5, 0], [0, 20]], "who")
-    assert drawn(Figure("choices", trial=9), [("A",)], arrays=arrays) == ()
 
 
 def test_maps_show_images_by_class_and_clients_apart_where_asked():

@@ -1,15 +1,10 @@
-import json
-from dataclasses import replace
 from decimal import ROUND_HALF_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedrepro.benchmark.spec.export import export
-from fedrepro.benchmark.spec.load import load_papers, paper_ids
 from fedrepro.benchmark.spec.printed import Printed
-from tests.benchmark.audit.small_paper import cell, paper
 
 ROUNDINGS = (ROUND_HALF_UP, ROUND_HALF_EVEN, ROUND_HALF_DOWN)
 
@@ -92,34 +87,3 @@ def test_dashes_are_blank(text: str) -> None:
     assert Printed.parse(text).is_blank
     assert Printed.parse(text).is_dash == bool(text.strip())
     assert not Printed.parse("0").is_blank
-
-
-def test_a_table_names_paper_table_kind_metric_and_cells() -> None:
-    (table,) = export([paper(cell("41.20", row="A|B", at=25))])
-    assert (table["paper"], table["table"]) == ("p", "1")
-    assert (table["kind"], table["metric"]) == ("empirical", "accuracy")
-    (exported,) = table["cells"]
-    assert (exported["row"], exported["column"]) == (["A", "B"], ["C"])
-    assert (exported["published"], exported["sd"], exported["at"]) == ("41.20", None, "25")
-
-
-def test_values_are_exported_as_printed_and_uncertain_ones_with_their_range() -> None:
-    range = Printed("41.4", Decimal("41.4"), low=Decimal("41.30"), high=Decimal("41.9"))
-    assert range.bounds == (Decimal("41.25"), Decimal("41.95"))
-    printed = [*map(Printed.parse, ("42.73 ± 0.60", "≈ 23", "—", "2ST")), range]
-    (table,) = export([paper(*(replace(cell("1"), printed=one) for one in printed))])
-    told = [(one["published"], one["sd"]) for one in table["cells"]]
-    texts = ("≈ 23", "—", "2ST", "41.4")
-    assert told == [("42.73", "0.60"), *((text, None) for text in texts)]
-    assert (table["cells"][-1]["low"], table["cells"][-1]["high"]) == ("41.30", "41.9")
-
-
-@pytest.mark.parametrize("id", paper_ids())
-def test_the_published_record_is_json_without_numbers(id: str) -> None:
-    exported = export(paper for paper in load_papers() if paper.id == id)
-
-    def refuse(text: str) -> None:
-        raise AssertionError(f"{text} is a number, not text")
-
-    assert exported
-    assert json.loads(json.dumps(exported), parse_float=refuse, parse_int=refuse) == exported

@@ -1,23 +1,19 @@
-"""List papers and their tables, or export published values."""
+"""List papers and their tables."""
 
 import argparse
 
-from fedrepro.benchmark.spec.export import export
 from fedrepro.benchmark.spec.load import load_papers, outline
 from fedrepro.commands import _options as options
-from fedrepro.commands._terminal import folded, print_json
+from fedrepro.commands._terminal import folded
 
-EXAMPLE = "fedrepro list cpcfl --json"
+EXAMPLE = "fedrepro list cpcfl"
 ALIASES = ("tables",)
 """The older name of this command."""
-ARGUMENTS = (*options.PAPERS, options.flag("--json", "every cell, numbers as strings"))
+ARGUMENTS = options.PAPERS
 
 
 def execute(given: argparse.Namespace) -> None:
-    """Prints one line a table as it is written, or the export of specs that obey all rules."""
-    if given.json:
-        print_json(export(options.papers(given)))
-        return
+    """Prints one line a table, as it is written."""
     for paper in load_papers(options.specs(given), ids=given.papers, read=outline):
         print(folded(f"{paper.id}: {paper.title}"))
         print(f"  profiles: {', '.join(paper.profiles)}")
