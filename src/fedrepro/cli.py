@@ -27,7 +27,7 @@ _GROUPS = {
     "run a paper": ("run", "plan", "report", "multiverse"),
     "judge your results": ("judge", "template"),
     "look": ("list", "show", "claims", "audit", "readings", "settings", "methods"),
-    "extend": ("new-project", "new-table", "check"),
+    "extend": ("new-project", "new-table", "new-method", "check"),
     "maintain": ("doctor", "regress", "diff"),
 }
 """The commands by what a user wants."""

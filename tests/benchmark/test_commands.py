@@ -2,6 +2,8 @@ import argparse
 import json
 import shlex
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -68,6 +70,8 @@ def test_the_example_of_a_command_runs(
     capsys: Said,
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    if verb == "new-method":
+        clone(tmp_path)
     Path("table7.csv").write_text(TABLE)
     line = "table,row,column,seed,value\n11,CP-CFL|SimCLR,Mean ± SD,0,76.1\n"
     Path("mine.csv").write_text(line, "utf-8")
@@ -235,3 +239,49 @@ def test_check_as_json_holds_problems_with_file_and_line(
     assert problem["file"].endswith("3.toml")
     assert "metrik" in spec.read_text(encoding="utf-8").splitlines()[problem["line"] - 1]
     assert "did you mean 'metric'" in problem["message"]
+
+
+def clone(folder: Path) -> None:
+    """Makes what `new-method` needs: one family of methods, with the method `taken`."""
+    (folder / "tests/methods").mkdir(parents=True)
+    (folder / "methods/federated/supervised").mkdir(parents=True)
+    for name in ("__init__", "taken"):
+        (folder / f"methods/federated/supervised/{name}.py").touch()
+
+
+def test_new_method_makes_a_method_and_a_test_that_passes(tmp_path: Path) -> None:
+    """The module is tried in a package of its own, so that the checkout stays as it is."""
+    clone(tmp_path)
+    assert main(["new-method", "fed-trial", "--root", str(tmp_path)]) == 0
+    package = "fedrepro.methods.federated."
+    module = tmp_path / "methods/federated/supervised/fed_trial.py"
+    (tmp_path / "tried.py").write_text(module.read_text().replace("from ..", f"from {package}"))
+    test = tmp_path / "tests/methods/test_fed_trial.py"
+    test.write_text(test.read_text().replace(f"{package}supervised.fed_trial", "tried"))
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(test)],
+        env={"PYTHONPATH": f"{Path(__file__).parents[2]}:{tmp_path}", "OMP_NUM_THREADS": "1"},
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+    assert "3 passed" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["fed_x"], "small letters"),
+        (["../x"], "small letters"),
+        (["class"], "word of Python"),
+        (["taken"], "is there already"),
+        (["fed-x", "--family", "fancy"], "families: supervised"),
+    ],
+)
+def test_new_method_refuses_what_could_not_be_found_by_its_name(
+    arguments: list[str], words: str, tmp_path: Path, capsys: Said
+) -> None:
+    clone(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    assert main(["new-method", *arguments, "--root", str(tmp_path)]) == 2
+    assert words in capsys.readouterr().err
+    assert sorted(tmp_path.rglob("*")) == before

@@ -17,7 +17,7 @@ ARGUMENTS = (options.folder("folder", "made if it is new"),)
 def execute(given: argparse.Namespace) -> None:
     """Writes the files of the folder and says what to do next."""
     root: Path = given.folder.absolute()
-    test = "tests/test_mypaper.py"
+    test, method = "tests/test_mypaper.py", {"title": "My method", "cls": "MyMethod"}
     files = {
         "README.md": template("readme.md"),
         "requirements.txt": template("requirements.txt", version=__version__),
@@ -26,7 +26,9 @@ def execute(given: argparse.Namespace) -> None:
         ),
         "tables/mypaper/1.toml": template("table.toml"),
         "mypackage/__init__.py": "",
-        "mypackage/my_method.py": template("method.py", test=test),
+        "mypackage/my_method.py": template(
+            "method.py", test=test, federated="fedrepro.methods.federated", **method
+        ),
         test: template("project_test.py"),
         ".github/workflows/fedrepro.yml": template("workflow.yml"),
         ".gitignore": template("gitignore"),
