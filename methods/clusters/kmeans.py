@@ -52,7 +52,8 @@ def best_kmeans(
     for _ in range(restarts):
         first = plus_plus(here, n_clusters, generators).to(x.device, non_blocking=True)
         centres, choice = lloyd(x, first, iterations)
-        inertia = (x - _chosen(centres, choice)).square().sum((1, 2))
+        chosen = centres.gather(1, choice.unsqueeze(2).expand(-1, -1, centres.shape[2]))
+        inertia = (x - chosen).square().sum((1, 2))
         if best is None:
             best = centres, choice, inertia
             continue
@@ -78,7 +79,8 @@ def lloyd(
     choice = nearest(x, centres, spherical)
     look = 1 if x.device.type == "cpu" else _LOOK
     for i in range(iterations):
-        centres = _means(x, choice, centres)
+        means, sizes = group_means(x, choice, centres.shape[1])
+        centres = torch.where((sizes > 0).unsqueeze(2), means, centres)
         if spherical:
             centres = F.normalize(centres, dim=2)
         before, choice = choice, nearest(x, centres, spherical)
@@ -113,17 +115,6 @@ def nearest(x: Tensor, centres: Tensor, spherical: bool = False) -> Tensor:
     if spherical:
         return torch.bmm(x, centres.transpose(1, 2)).argmax(2)
     return torch.cdist(x, centres).argmin(2)
-
-
-def _means(x: Tensor, choice: Tensor, centres: Tensor) -> Tensor:
-    """Means of the points that chose each centre; the old centre where none did."""
-    means, sizes = group_means(x, choice, centres.shape[1])
-    return torch.where((sizes > 0).unsqueeze(2), means, centres)
-
-
-def _chosen(centres: Tensor, choice: Tensor) -> Tensor:
-    """The centre of each point, models x points x width."""
-    return centres.gather(1, choice.unsqueeze(2).expand(-1, -1, centres.shape[2]))
 
 
 def _drawn(mass: Tensor, generators: Sequence[torch.Generator]) -> Tensor:

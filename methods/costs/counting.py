@@ -113,10 +113,7 @@ def _client_costs(
 
 
 def _fitted(points: Sequence[tuple[int, Fraction]]) -> Callable[[int], Fraction]:
-    """The polynomial of degree two through all the points, exactly (Lagrange).
-
-    Raises `ValueError` if there is none.
-    """
+    """The polynomial of degree two through all the points (Lagrange), `ValueError` for none."""
     used = points[: _DEGREE + 1]
 
     def at(n: int) -> Fraction:

@@ -82,10 +82,7 @@ class Pile:
 def federation_of(
     train: ImageSet, test: ImageSet, hands: Sequence[Tensor], n_classes: int
 ) -> Federation:
-    """A federation of clients with training images `hands`, all measured on the whole test set.
-
-    Raises `ValueError` if a client is left without images.
-    """
+    """Clients with training images `hands`, measured on all test images; `ValueError` for none."""
     empty = sum(len(hand) == 0 for hand in hands)
     if empty:
         raise ValueError(f"{empty} of {len(hands)} clients would hold no image")
@@ -100,8 +97,6 @@ def counted_out(
     """The first four fields of a `Federation` whose clients hold `wanted`, images by class.
 
     test_size: test images of a client, in the proportions of its training images.
-
-    Raises `ValueError` as `deal_by_class`.
     """
     tested = [proportional(counts, test_size) for counts in wanted]
     train_of = deal_by_class(wanted, train.labels, "training", seeds)

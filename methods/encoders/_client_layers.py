@@ -11,6 +11,7 @@ Evidence: `tests/methods/test_modular.py`.
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from pydantic import NonNegativeInt, PositiveInt
 
@@ -65,14 +66,7 @@ class ClientLayers(Encoder):
         """The client module, and behind it `rest_for` so many channels."""
         plan = client_autoencoder(self.client_layers, channels, width).module
         put_out = [one.outputs for one in plan if isinstance(one, Convolution)][-1]
-        module = plain_layers(
-            MODULE,
-            plan,
-            self.client_norm,
-            self.group_channels,
-            self.norm_momentum,
-            self.twin_variance,
-        )
+        module = plain_layers(MODULE, plan, partial(self._normalised, 0))
         projector = None
         if widths := self.projector_widths:
             projector = dense_layers("encoder.projector", self.network_dim, widths, len(widths))

@@ -121,10 +121,7 @@ class Task:
         return placed(state, self.device)
 
     def narrowed_model(self, share: float) -> Classifier:
-        """The model with `share` of the channels of every layer, made once.
-
-        Raises `ValueError` if the task cannot make any.
-        """
+        """The model with `share` of every layer's channels; `ValueError` if none can be made."""
         if share == 1.0:
             return self.model
         if self.at_width is None:

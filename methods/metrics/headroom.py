@@ -25,10 +25,7 @@ def probe_accuracy(features: Tensor, labels: Tensor, unseen: Tensor, wanted: Ten
 
 
 def of_each_class(labels: Tensor, n: int, generator: torch.Generator) -> Tensor:
-    """Positions of `n` random images of each class.
-
-    Raises `ValueError` where a class has fewer.
-    """
+    """Positions of `n` random images of each class; `ValueError` where a class has fewer."""
     order = torch.randperm(len(labels), generator=generator)
     chosen = []
     for c in sorted(set(labels.tolist())):

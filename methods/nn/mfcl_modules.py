@@ -70,10 +70,7 @@ class Autoencoder:
 
 
 def client_autoencoder(cut_layer: int, channels: int = 3, width: int = 64) -> Autoencoder:
-    """The client module up to `cut_layer` and its decoder: Table 9 for 2, Table 10 for 4.
-
-    Raises `ValueError` for a cut that Table 1 does not have.
-    """
+    """The module up to a cut of Table 1 and its decoder: Table 9 for 2, Table 10 for 4."""
     if not 1 <= cut_layer <= len(_MULTIPLES):
         raise ValueError(f"training.cut_layer = {cut_layer} is not in 1 to {len(_MULTIPLES)}")
     widths = [channels, *(width * multiple for multiple in _MULTIPLES[:cut_layer])]

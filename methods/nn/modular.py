@@ -7,7 +7,7 @@ turned round, and is written as one here: the same functions, the same number of
 Evidence: `tests/methods/test_modular.py`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -15,7 +15,6 @@ from torch import Tensor
 from ..state import State, part, take
 from .layers import Conv2d, Layer, MaxPool2d, ReLU, Sequential
 from .mfcl_modules import Convolution, Pooling
-from .normalisation import Norm, TwinVariance, normalisation
 
 MODULE = "encoder.module"
 OWN = "own"
@@ -35,14 +34,12 @@ def with_module_of(state: State, client: int) -> State:
 
 
 def plain_layers(
-    name: str,
-    listed: Sequence[Convolution | Pooling],
-    norm: Norm,
-    group_channels: int,
-    momentum: float = 0.1,
-    variance: TwinVariance = "pooled",
+    name: str, listed: Sequence[Convolution | Pooling], normalised: Callable[[str, int], Layer]
 ) -> Sequential:
-    """Layers of a client module or its decoder; tensors begin with `name.`, counted from 0."""
+    """Layers of a client module or its decoder; tensors begin with `name.`, counted from 0.
+
+    normalised: makes the normalisation of that name of so many channels.
+    """
     layers: list[Layer] = []
     for i, one in enumerate(listed):
         if isinstance(one, Pooling):
@@ -52,11 +49,7 @@ def plain_layers(
             Conv2d(f"{name}.{i}", one.inputs, one.outputs, one.kernel, one.stride, one.padding)
         )
         if one.normalised:
-            called = f"{name}.norm{i}"
-            layers += [
-                normalisation(norm, called, one.outputs, group_channels, momentum, variance),
-                ReLU(),
-            ]
+            layers += [normalised(f"{name}.norm{i}", one.outputs), ReLU()]
     return Sequential(*layers)
 
 
@@ -100,10 +93,7 @@ class ModularNetwork(Layer):
 
 
 def two_modules(encoder: Layer) -> ModularNetwork:
-    """`encoder` as what split methods need: the clients' module and the servers' rest.
-
-    Raises `ValueError` if it is one piece.
-    """
+    """`encoder` as the clients' module and the servers' rest; `ValueError` if it is one piece."""
     if not isinstance(encoder, ModularNetwork):
         raise ValueError("split training needs an encoder in two modules (encoder.modular)")
     return encoder

@@ -66,8 +66,7 @@ class TwinNorm(GroupNorm):
     """GN over both views of an image: in training, image k of the batch and image K + k are twins.
 
     variance: `pooled` (Eq. 2) or `averaged` (Table 18).
-
-    Raises `ValueError` when called in training on an odd batch.
+    `ValueError` when called in training on an odd batch.
     """
 
     def __init__(
@@ -108,9 +107,7 @@ def normalisation(
     momentum: float = 0.1,
     variance: TwinVariance = "pooled",
 ) -> Layer:
-    """The layer for `norm`; group_channels is read by `group` and `twin`, momentum by `batch`,
-    variance by `twin`.
-    """
+    """The layer for `norm`, which takes those of the other arguments that it has."""
     if norm == "batch":
         return BatchNorm(name, channels, momentum)
     if norm == "group":

@@ -73,10 +73,7 @@ def _capabilities() -> Mapping[str, Any] | None:
 
 @contextmanager
 def computing_in(precision: str, device: torch.device | str = "cpu") -> Iterator[None]:
-    """For a block: the networks of a trial on `device` compute in `precision`.
-
-    Raises `ValueError` as `refusal` says.
-    """
+    """For a block: networks on `device` compute in `precision`; `ValueError` as `refusal` says."""
     if (why := refusal(precision, device)) is not None:
         raise ValueError(why)
     token = _CURRENT.set(precision)  # type: ignore[arg-type]

@@ -90,7 +90,6 @@ class OrchestraLearner(Learner):
         return clusters + degenerate
 
     def update(self, state: State, memory: State) -> None:
-        """The target network follows slowly."""
         follow(memory, state, self.options.target_momentum)
 
 

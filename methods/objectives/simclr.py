@@ -46,10 +46,7 @@ def nt_xent(z_i: Tensor, z_j: Tensor, temperature: float, valid: Tensor | None =
 
 
 class SimCLRLearner(Learner):
-    """Encoder and projector, both shared by the two views.
-
-    normalised: layers of the projector with batch normalisation, none in SimCLR.
-    """
+    """Encoder and projector, of which `normalised` layers have batch normalisation."""
 
     def __init__(self, encoder: Layer, dim: int, options: SimCLR, normalised: int = 0) -> None:
         self.encoder = encoder

@@ -65,7 +65,6 @@ class SMoGLearner(Learner):
         return {**networks, GROUPS: F.normalize(drawn, dim=2)}
 
     def memory(self, state: State) -> State:
-        """The slowly moving encoder and projector; they begin as copies."""
         return target_of(state)
 
     def loss(self, state: State, memory: State, views: Views, labels: Tensor | None) -> Tensor:
@@ -82,7 +81,6 @@ class SMoGLearner(Learner):
         return F.cross_entropy(logits.transpose(1, 2), named, reduction="none").mean(1)
 
     def update(self, state: State, memory: State) -> None:
-        """The copy follows the trained weights."""
         follow(memory, state, self.options.target_momentum)
 
 

@@ -7,7 +7,7 @@ Evidence: `tests/methods/test_optim.py`.
 """
 
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -18,24 +18,6 @@ from .lars import LARS
 
 FUSED_ON = ("cpu", "cuda")
 """Kinds of devices for which torch has fused kernels."""
-
-
-class Optimizer(Protocol):
-    """What training loops use of an optimiser."""
-
-    param_groups: list[dict[str, Any]]
-
-    def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forgets the gradients."""
-
-    def step(self) -> Any:
-        """Moves every weight that has a gradient."""
-
-    def state_dict(self) -> dict[str, Any]:
-        """All that it keeps between steps but the weights."""
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Goes on from what `state_dict` gave."""
 
 
 class FusedAdam:
@@ -70,13 +52,11 @@ class FusedAdam:
         self._move: Any = adamw if decoupled else adam
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forgets the gradients."""
         for weight in self.param_groups[0]["params"]:
             weight.grad = None
 
     @torch.no_grad()
     def step(self) -> None:
-        """Moves every weight that has a gradient."""
         settings = dict(self.param_groups[0])
         weights = settings.pop("params")
         moving = [k for k, weight in enumerate(weights) if weight.grad is not None]
@@ -91,18 +71,17 @@ class FusedAdam:
         return tensor if order is None else tensor.permute(order)
 
     def state_dict(self) -> dict[str, Any]:
-        """All that it keeps between steps but the weights."""
         settings = {name: v for name, v in self.param_groups[0].items() if name != "params"}
         held = {"means": self._means, "squares": self._squares, "steps": self._steps}
         return {"settings": settings, **held}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Goes on from what `state_dict` gave."""
         self.param_groups[0].update(state_dict["settings"])
         self._means, self._squares = state_dict["means"], state_dict["squares"]
         self._steps = state_dict["steps"]
 
 
+Optimizer = torch.optim.Optimizer | FusedAdam
 _KNOWN = ("adam", "adamw", "lars", "sgd")
 
 

@@ -27,10 +27,7 @@ class Mixture:
 
 
 def draw_mixture(n: int, vectors: int, generator: torch.Generator, least: float = 0.5) -> Mixture:
-    """For n images of one client: partner j, another image if there is one; λ in [least, 1].
-
-    Both are drawn for each image and vector.
-    """
+    """Of n images of a client, for each vector: another image if there is one; λ in [least, 1]."""
     drawn = [_partners(n, generator, least) for _ in range(vectors)]
     partner, share = zip(*drawn, strict=True)
     return Mixture(torch.stack(partner), torch.stack(share))
@@ -73,16 +70,13 @@ class Mixed:
 
     @property
     def vectors(self) -> int:
-        """Pairs of views of each image."""
         return self.z.vectors
 
     @property
     def n_bytes(self) -> int:
-        """A mixture takes what its parts take."""
         return self.z.n_bytes
 
     def read(self, images: Tensor, vectors: Tensor) -> Tensor:
-        """Those of `images` (int64, b), of each the one at `vectors` (int64, b): b x 2 x ..."""
         partner, share = self.mixture.partner[vectors, images], self.mixture.share[vectors, images]
         return mixed(self.z.read(images, vectors), self.z.read(partner, vectors), share)
 

@@ -27,10 +27,7 @@ class Clustering(Protocol):
     restarts: int = 10
 
     def measure(self, subject: Subject) -> Outcome:
-        """The metrics of `agreement` on the test images.
-
-        Raises `ValueError` if there are no labels, or no clusters of the model's own.
-        """
+        """The metrics of `agreement` on test images; `ValueError` without labels or clusters."""
         test = subject.held_out().to(subject.device)
         labels = test.known_labels("clustering accuracy")
         weights = subject.on_device()

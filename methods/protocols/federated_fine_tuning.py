@@ -31,10 +31,7 @@ class FederatedFineTuning(FedAvg, Protocol):
     label_share: float = 1.0
 
     def measure(self, subject: Subject) -> Outcome:
-        """The metric `accuracy` of the averaged model, after the last round.
-
-        Raises `ValueError` if there are no labels.
-        """
+        """The metric `accuracy` of the averaged model at the end; `ValueError` without labels."""
         assert subject.federation is not None
         federation = with_labelled_share(subject.federation, self.label_share, subject.seeds)
         head = dense_head(subject.dim, (), subject.n_classes)

@@ -18,7 +18,7 @@ from torch import Tensor
 from ..data.federation import ImageSet, labelled, to_float
 from ..nn.classifier import ENCODER, HEAD, Classifier, dense_head
 from ..nn.layers import is_buffer
-from ..outcome import DivergedError, Outcome
+from ..outcome import Outcome
 from ..seeds import Seeds
 from ..state import State, part
 from ..training.epochs import Epochs
@@ -70,12 +70,11 @@ class FineTuning(HeadOptions, Protocol):
         steps = {name: self.optimizer_over(_trained(part(state, name))) for name in (ENCODER, HEAD)}
         order = subject.seeds.generator("fine-tuning", "order")
         optimizers = list(steps.values())
-        at.go_on(optimizers, order=order)
-        while at.done < self.epochs:
-            subject.checkpoint.at(lambda: at.so_far(optimizers, order=order))
+        progress = subject.progress
+        for epoch in at.left(self.epochs, optimizers, subject.checkpoint, progress, order=order):
             for name, optimizer in steps.items():
                 for group in optimizer.param_groups:
-                    group["lr"] = self.rate(at.done) * rates[name]
+                    group["lr"] = self.rate(epoch) * rates[name]
             for batch in batches(len(train), self.batch_size, order, subject.device):
                 logits = model(state, to_float(train.images[batch])[None], training=True)[0]
                 for optimizer in optimizers:
@@ -83,10 +82,6 @@ class FineTuning(HeadOptions, Protocol):
                 torch.autograd.backward(F.cross_entropy(logits, labels[batch]))
                 for optimizer in optimizers:
                     optimizer.step()
-            if not all(bool(value.isfinite().all()) for value in state.values()):
-                raise DivergedError(at.done + 1)
-            at.done += 1
-            subject.progress(at.done, self.epochs)
         return state
 
 

@@ -19,10 +19,7 @@ class Headroom(Protocol):
     labels_per_class: int = 20
 
     def measure(self, subject: Subject) -> Outcome:
-        """Accuracies of three probes, and the first less the second as `headroom`.
-
-        Raises `ValueError` without labels, or where a class has too few images.
-        """
+        """Accuracies of three probes; the first less the second. `ValueError` without labels."""
         train, test = subject.train, subject.held_out()
         known, wanted = (one.known_labels("a linear probe") for one in (train, test))
         drawn = subject.seeds.generator("headroom", "labels")

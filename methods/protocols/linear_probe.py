@@ -21,7 +21,7 @@ from torch import Tensor
 from ..checkpoint import NEVER, Checkpoint
 from ..nn.layers import Linear
 from ..optim.optimizers import Optimizer, make_optimizer
-from ..outcome import DivergedError, Outcome
+from ..outcome import Outcome
 from ..seeds import Seeds
 from ..state import State, placed
 from ..training.epochs import Epochs
@@ -87,20 +87,14 @@ def train_head(
     head = {name: value.requires_grad_() for name, value in at.weights.items()}
     steps = options.optimizer_over(list(head.values()))
     order = seeds.generator("linear evaluation", "order")
-    at.go_on([steps], order=order)
-    while at.done < options.epochs:
-        checkpoint.at(lambda: at.so_far([steps], order=order))
+    for epoch in at.left(options.epochs, [steps], checkpoint, progress, order=order):
         for group in steps.param_groups:
-            group["lr"] = options.rate(at.done)
+            group["lr"] = options.rate(epoch)
         for batch in batches(len(features), options.batch_size, order, features.device):
             steps.zero_grad(set_to_none=True)
             loss = F.cross_entropy(layer(head, features[batch][None])[0], labels[batch])
             torch.autograd.backward(loss)
             steps.step()
-        if not all(bool(value.isfinite().all()) for value in head.values()):
-            raise DivergedError(at.done + 1)
-        at.done += 1
-        progress(at.done, options.epochs)
     return layer, {name: value.detach() for name, value in head.items()}
 
 

@@ -9,7 +9,7 @@ for the image; `view_error` and `image_error` say how far it is off, over the st
 Evidence: `tests/methods/test_protocols.py`.
 """
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -21,7 +21,7 @@ from torch import Tensor
 from ..data.federation import to_float
 from ..metrics.images import pixel_error
 from ..nn.layers import Layer
-from ..nn.modular import MODULE, ModularNetwork
+from ..nn.modular import MODULE, two_modules
 from ..nn.normalisation import TwinNorm
 from ..outcome import PICTURE, Curve, Outcome
 from ..privacy.datamix import datamix
@@ -40,23 +40,21 @@ def rebuilt(
     steps: int,
     learning_rate: float,
     twins: bool,
-    watch: Callable[[int, Tensor], None] = lambda step, x: None,
-) -> Tensor:
+) -> Iterator[Tensor]:
     """Images in [0, 1], 2n x C x H x W, whose representations by `module` come near `z`.
 
+    Grey ones first, and then those of every step of Adam on logits of pixels.
     z: 2n x ..., the first views of n images and then the second ones (`twins`). shape: of an image.
-    watch: called with 0 and grey images, then with every step. Adam on logits of pixels.
     """
     logits = torch.zeros(1, len(z), *shape, device=z.device, requires_grad=True)
     optimizer = torch.optim.Adam([logits], lr=learning_rate)
-    watch(0, logits.detach()[0].sigmoid())
-    for step in range(1, steps + 1):
+    yield logits.detach()[0].sigmoid()
+    for _ in range(steps):
         optimizer.zero_grad(set_to_none=True)
         loss = (module(state, logits.sigmoid(), twins)[0] - z).square().mean()
         torch.autograd.backward(loss)
         optimizer.step()
-        watch(step, logits.detach()[0].sigmoid())
-    return logits.detach()[0].sigmoid()
+        yield logits.detach()[0].sigmoid()
 
 
 @dataclass(frozen=True)
@@ -73,13 +71,8 @@ class Reconstruction(Protocol):
     attack_learning_rate: float = 0.1
 
     def measure(self, subject: Subject) -> Outcome:
-        """`view_error` and `image_error` over the attack's steps, counted from 1, and pictures.
-
-        Raises `ValueError` for a network that is not in two modules.
-        """
-        network = subject.network
-        if not isinstance(network, ModularNetwork):
-            raise ValueError("the attack is on representations of a client module")
+        """`view_error` and `image_error` over the steps of the attack, from 1, and pictures."""
+        network = two_modules(subject.network)
         assert subject.augmentation is not None
         images = subject.train.images[: self.victims].to(subject.device)
         stream = subject.seeds.generator("reconstruction", "views")
@@ -100,23 +93,15 @@ class Reconstruction(Protocol):
         errors: dict[str, list[float]] = {"view_error": [], "image_error": []}
         every = max(1, self.attack_steps // POINTS)
 
-        def watch(step: int, x: Tensor) -> None:
+        shape, steps = tuple(images.shape[1:]), self.attack_steps
+        rate = self.attack_learning_rate
+        found = views
+        for step, found in enumerate(rebuilt(network.module, known, z, shape, steps, rate, twins)):
             if step % every == 0:
                 rounds.append(step + 1)
-                errors["view_error"].append(pixel_error(x, views))
-                guess = (x[: len(images)] + x[len(images) :]) / 2
+                errors["view_error"].append(pixel_error(found, views))
+                guess = (found[: len(images)] + found[len(images) :]) / 2
                 errors["image_error"].append(pixel_error(guess, to_float(images)))
-
-        found = rebuilt(
-            network.module,
-            known,
-            z,
-            tuple(images.shape[1:]),
-            self.attack_steps,
-            self.attack_learning_rate,
-            twins,
-            watch,
-        )
         first, second = (views[at] for at in (0, len(images)))
         guess = (found[0] + found[len(images)]) / 2
         shown = {"view 1": first, "view 2": second, "reconstructed": guess}

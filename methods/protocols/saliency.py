@@ -30,10 +30,7 @@ from .base import Protocol, Subject, once
 
 @dataclass(frozen=True)
 class Saliency(Protocol):
-    """client: whose module. left, right: classes of the halves. images: at most so many are made.
-
-    Raises `ValueError` for equal classes.
-    """
+    """client: whose module. left, right: classes of the halves. images: at most so many."""
 
     federated: ClassVar[bool] = True
 
@@ -47,10 +44,7 @@ class Saliency(Protocol):
             raise ValueError("left and right must be different classes")
 
     def measure(self, subject: Subject) -> Outcome:
-        """The metric `rare_share`, and pictures of the first image and its saliency.
-
-        Raises `ValueError` if the client's module was not saved or a class has no test image.
-        """
+        """The metric `rare_share`, and pictures of the first image and its saliency."""
         assert subject.federation is not None
         weights = with_module_of(subject.on_device(), self.client)
         made = halves(subject.held_out(), self.left, self.right, self.images).to(subject.device)

@@ -4,13 +4,16 @@ Evidence: `tests/benchmark/test_interrupted.py`.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from ..checkpoint import Checkpoint
 from ..optim.optimizers import Optimizer
+from ..outcome import DivergedError
 from ..state import State
 
 
@@ -25,15 +28,35 @@ class Epochs:
     streams: dict[str, Tensor] = field(default_factory=dict)
     moments: list[dict[str, Any]] = field(default_factory=list)
 
-    def go_on(self, optimizers: list[Optimizer], **streams: torch.Generator) -> None:
-        """Takes optimisers and streams to where they were; at the very beginning does nothing."""
+    def left(
+        self,
+        epochs: int,
+        optimizers: Sequence[Optimizer],
+        checkpoint: Checkpoint,
+        progress: Callable[[int, int], None],
+        **streams: torch.Generator,
+    ) -> Iterator[int]:
+        """The epochs that are left of `epochs`, from 0; before each the training may be saved.
+
+        Takes optimisers and streams to where they were. Raises `DivergedError` after an epoch that
+        ends on numbers that are not finite: a finite loss can end on weights that are not.
+        """
         for optimizer, moments in zip(optimizers, self.moments, strict=False):
             optimizer.load_state_dict(moments)
         for name, state in self.streams.items():
             streams[name].set_state(state)
+        while self.done < epochs:
+            checkpoint.at(lambda: self._so_far(optimizers, streams))
+            yield self.done
+            last = map(torch.tensor, self.losses[-1:])
+            if not all(bool(value.isfinite().all()) for value in (*last, *self.weights.values())):
+                raise DivergedError(self.done + 1)
+            self.done += 1
+            progress(self.done, epochs)
 
-    def so_far(self, optimizers: list[Optimizer], **streams: torch.Generator) -> Epochs:
-        """What is to be saved now."""
+    def _so_far(
+        self, optimizers: Sequence[Optimizer], streams: Mapping[str, torch.Generator]
+    ) -> Epochs:
         moments = [optimizer.state_dict() for optimizer in optimizers]
         states = {name: stream.get_state() for name, stream in streams.items()}
         return replace(self, moments=moments, streams=states)

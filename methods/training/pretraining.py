@@ -22,7 +22,7 @@ from ..nn.layers import Layer, in_fast_layout, is_buffer
 from ..nn.reached import ReachedPlaces, reached_places, restored, trimmed
 from ..objectives.base import Objective
 from ..optim.optimizers import make_optimizer, moves_by_gradients_alone
-from ..outcome import Curve, DivergedError, Outcome
+from ..outcome import Curve, Outcome
 from ..seeds import Seeds
 from ..state import State, clone, part, placed
 from .epochs import Epochs
@@ -50,7 +50,7 @@ def pretrain(
     augmentation: Augmentation,
     seeds: Seeds,
     device: torch.device | str = "cpu",
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
     checkpoint: Checkpoint = NEVER,
 ) -> Outcome:
     """Trains `encoder` on `portion` with `objective`.
@@ -87,11 +87,9 @@ def pretrain(
 
     at = at or Epochs(state, memory)
     streams = {"order": order, "views": view_stream}
-    at.go_on([optimizer], **streams)
-    if progress is not None and at.done:
+    if at.done:
         progress(at.done, options.epochs)
-    while at.done < options.epochs:
-        checkpoint.at(lambda: at.so_far([optimizer], **streams))
+    for _ in at.left(options.epochs, [optimizer], checkpoint, progress, **streams):
         total, images = torch.zeros((), device=device), 0
         drawn = batches(n, options.batch_size, order, device)
         for together in _with_views(drawn, portion.images, objective, augmentation, view_stream):
@@ -104,13 +102,7 @@ def pretrain(
                 learner.update(state, memory)
                 total += loss.detach() * len(batch)
                 images += len(batch)
-        # A finite loss can still have ended the epoch on weights that are not.
-        if not all(bool(value.isfinite().all()) for value in (total, *trained)):
-            raise DivergedError(at.done + 1)
         at.losses.append(float(total) / images)
-        at.done += 1
-        if progress is not None:
-            progress(at.done, options.epochs)
 
     learnt = restored(part(clone(state), "encoder"), fresh, places)
     return Outcome(

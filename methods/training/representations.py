@@ -25,6 +25,7 @@ from ..objectives.simclr import nt_xent
 from ..optim.optimizers import make_optimizer
 from ..seeds import Seeds
 from ..state import State
+from .local_loss import LocalOptions
 from .pretraining import batches
 
 Forward = Callable[[State, Tensor, bool], Tensor]
@@ -125,21 +126,15 @@ class Representations:
 
     @property
     def vectors(self) -> int:
-        """Pairs of views of each image."""
         return self.drawn.vectors
 
     @cached_property
     def n_bytes(self) -> int:
-        """Bytes of all of them, as if they were held."""
         one = self.read(torch.zeros(1, dtype=torch.int64), torch.zeros(1, dtype=torch.int64))
         return len(self) * self.vectors * one.numel() * one.element_size()
 
     @torch.no_grad()
     def read(self, images: Tensor, vectors: Tensor) -> Tensor:
-        """Those of `images` (int64, b), of each the one at `vectors` (int64, b).
-
-        b x 2 x channels x height x width.
-        """
         found = []
         for start in range(0, len(images), ENCODED_AT_ONCE):
             piece = slice(start, start + ENCODED_AT_ONCE)
@@ -149,32 +144,23 @@ class Representations:
         return torch.cat(found)
 
 
-@dataclass(frozen=True)
-class RepresentationOptions:
-    """How the server trains: batch_size counts images, of which each has two views."""
-
-    epochs: int
-    batch_size: int
-    learning_rate: float
-    optimizer: str
-    schedule: str
-    temperature: float
-
-    def rate(self, step: int, steps: int) -> float:
-        """Of step `step` (from 0) of `steps`."""
-        share = (1 + math.cos(math.pi * step / steps)) / 2 if self.schedule == "cosine" else 1.0
-        return self.learning_rate * share
-
-
 def contrastive_training(
-    network: Forward, state: State, z: Pairs, options: RepresentationOptions, seeds: Seeds
+    network: Forward,
+    state: State,
+    z: Pairs,
+    options: LocalOptions,
+    schedule: str,
+    temperature: float,
+    seeds: Seeds,
 ) -> tuple[State, Sequence[float]]:
     """`state` (one model) after training on `z`, and the mean loss of each epoch.
 
-    A last batch of a single image is left out.
+    options: batch_size counts images, of which each has two views; a last batch of a single image
+    is left out.
     """
     fresh = {name: value.clone() for name, value in state.items()}
     weights = [v.requires_grad_() for name, v in fresh.items() if not is_buffer(name)]
+    # With the optimiser's own weight decay, where `LocalOptions` would have none.
     optimizer = make_optimizer(options.optimizer, weights, options.learning_rate)
     stream = seeds.generator("representations", "order")
     device, n, losses = weights[0].device, len(z), list[float]()
@@ -184,11 +170,13 @@ def contrastive_training(
         drawn = torch.randint(z.vectors, (n,), generator=stream)
         order = list(batches(n, options.batch_size, stream))
         for number, batch in enumerate(order):
+            step = epoch * len(order) + number
+            share = (1 + math.cos(math.pi * step / steps)) / 2 if schedule == "cosine" else 1.0
             for group in optimizer.param_groups:
-                group["lr"] = options.rate(epoch * len(order) + number, steps)
+                group["lr"] = options.learning_rate * share
             views = z.read(batch, drawn[batch]).transpose(0, 1).flatten(0, 1).unsqueeze(0)
             first, second = network(fresh, views, True).chunk(2, dim=1)
-            loss = nt_xent(first, second, options.temperature).sum()
+            loss = nt_xent(first, second, temperature).sum()
             optimizer.zero_grad(set_to_none=True)
             torch.autograd.backward(loss)
             optimizer.step()

@@ -290,8 +290,3 @@ def test_heads_are_trained_as_torch_trains_them_one_by_one() -> None:
 def test_an_encoder_that_gives_nothing_leaves_chance() -> None:
     outcome = PROTOCOL.measure(head_subject(scale=0.0))
     assert outcome.metrics["accuracy"].read("final") == pytest.approx(0.5)
-
-
-def test_without_clients_there_is_nothing_to_personalise() -> None:
-    with pytest.raises(ValueError, match="need clients"):
-        PROTOCOL.measure(replace(head_subject(), federation=None))

@@ -12,6 +12,7 @@ from fedrepro.methods.federated.split.mfcl import MFCL, ModuleAndDecoder, rebuil
 from fedrepro.methods.nn.classifier import Classifier, dense_head
 from fedrepro.methods.nn.mfcl_modules import mirrored
 from fedrepro.methods.nn.modular import plain_layers, two_modules, with_module_of
+from fedrepro.methods.nn.normalisation import GroupNorm
 from fedrepro.methods.outcome import DivergedError
 from fedrepro.methods.state import n_bytes, part
 from tests.methods.conftest import make_task, one_round
@@ -125,7 +126,7 @@ def test_a_second_server_that_diverges_is_a_failed_trial() -> None:
 
 def test_rebuilding_loss_is_binary_cross_entropy_with_the_halved_views() -> None:
     network = ResNet(10, stem="cifar", width=2, client_layers=2, modular=True).build(1, 6)
-    decoder = plain_layers("decoder", mirrored(network.plan), "group", 1)
+    decoder = plain_layers("decoder", mirrored(network.plan), lambda name, n: GroupNorm(name, n, 1))
     both = ModuleAndDecoder(network.module, decoder)
     state = both.new(torch.Generator().manual_seed(0))
     x = torch.rand(1, 4, 1, 6, 6)

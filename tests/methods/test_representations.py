@@ -10,10 +10,10 @@ from fedrepro.methods.nn.normalisation import TwinNorm
 from fedrepro.methods.privacy.datamix import Mixed, datamix, draw_mixture, joined
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
+from fedrepro.methods.training.local_loss import LocalOptions
 from fedrepro.methods.training.pretraining import batches
 from fedrepro.methods.training.representations import (
     Forward,
-    RepresentationOptions,
     Representations,
     contrastive_training,
     drawn_pairs,
@@ -172,8 +172,8 @@ def test_training_is_sgd_on_the_loss_of_eq_7(schedule: str) -> None:
     z = torch.randn(7, 1, 2, 4, generator=torch.Generator().manual_seed(1))
     layer = Linear("l", 4, 3, bias=False)
     state = layer.new(torch.Generator().manual_seed(2))
-    options = RepresentationOptions(2, 3, 0.1, "sgd", schedule, 0.5)
-    found, losses = contrastive_training(layer, state, Held(z), options, Seeds(4))
+    options = LocalOptions(2, 3, 0.1, "sgd")
+    found, losses = contrastive_training(layer, state, Held(z), options, schedule, 0.5, Seeds(4))
 
     w = state["l.weight"][0].clone()
     stream = Seeds(4).generator("representations", "order")

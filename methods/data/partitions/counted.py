@@ -17,10 +17,7 @@ from .base import Partition
 
 @dataclass(frozen=True)
 class Counted(Partition):
-    """counts: for each client its images of class 0, 1, ...; `count` clients in all.
-
-    Raises `ValueError` if they are not `count` lists of numbers of which one is positive.
-    """
+    """counts: for each client its images of class 0, 1, ...; `count` clients in all."""
 
     count: PositiveInt = 2
     counts: tuple[tuple[int, ...], ...] = ((1, 1), (1, 1))

@@ -108,9 +108,7 @@ class Augmentation:
 
     def views(self, images: Tensor, n_views: int, generator: torch.Generator) -> list[Tensor]:
         """`n_views` views of uint8 images n x C x H x W: float32 in [0, 1], each n x C x H x W."""
-        n, _, height, width = images.shape
-        parameters = self.draw(n * n_views, height, width, generator)
-        return list(apply(images, parameters).chunk(n_views))
+        return self.views_of_batches([images], n_views, generator)[0]
 
     def views_of_batches(
         self, batches: Sequence[Tensor], n_views: int, generator: torch.Generator

@@ -26,10 +26,7 @@ CONTROL = "control."
 
 
 class _Corrected(Supervised):
-    """Cross-entropy plus ⟨c - c_i, y⟩, whose gradient is the correction.
-
-    client_state: c - c_i.
-    """
+    """Cross-entropy plus ⟨c - c_i, y⟩, whose gradient is the correction; client_state: c - c_i."""
 
     def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
         loss = super().loss(state, client_state, batch)

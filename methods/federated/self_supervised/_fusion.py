@@ -140,10 +140,7 @@ class FusionLoss(SelfSupervisedLoss):
         )
 
     def _contrasted(self, client_state: State) -> Tensor:
-        """Which places of `_banks` are negatives: local ones if wanted, or if there are no others.
-
-        bool, models x n.
-        """
+        """bool, models x n: which of `_banks` are negatives; local ones if wanted, or alone."""
         filled = is_filled(client_state, QUEUE)
         if not self.remote:
             return torch.ones_like(filled)

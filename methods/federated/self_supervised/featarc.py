@@ -40,10 +40,7 @@ def feature_agreement(first: Tensor, second: Tensor) -> Tensor:
 
 
 class AlignedViews(SelfSupervisedLoss):
-    """The learner's loss less λ times the agreement with the received encoders.
-
-    client_state: the received encoders.
-    """
+    """The learner's loss less λ times the agreement with the received encoders (client_state)."""
 
     def __init__(self, task: Task, learner: Learner, views: ClientViews, weight: float) -> None:
         super().__init__(learner, task.model.encoder, task.federation.train, views)
@@ -63,7 +60,7 @@ class AlignedViews(SelfSupervisedLoss):
         )
 
     def after(self, state: State, client_state: State, batch: Batch) -> None:
-        """Nothing: the received encoder stays."""
+        """The received encoder stays."""
 
 
 @dataclass

@@ -134,10 +134,7 @@ class FedCA(SelfSupervised):
         return SimCLRLearner(task.model.encoder, task.model.dim, options, self.normalised_layers)
 
     def start(self, task: Task, attempt: int) -> Server:
-        """Random weights.
-
-        Raises `ValueError` if no encoder was pre-trained.
-        """
+        """Random weights; `ValueError` if no encoder was pre-trained."""
         if task.encoder is None or task.source is None:
             raise ValueError("FedCA aligns to a pre-trained encoder, and there is none")
         return DictionaryServer(super().start(replace(task, encoder=None), attempt), {})

@@ -29,16 +29,15 @@ from ...metrics import Evaluation, collapse
 from ...nn.layers import Layer, Sequential
 from ...nn.mfcl_modules import mirrored
 from ...nn.modular import MODULE, ModularNetwork, plain_layers, two_modules, with_own_modules
-from ...nn.normalisation import Norm, TwinVariance
+from ...nn.normalisation import Norm, TwinVariance, normalisation
 from ...privacy.datamix import Mixed, draw_mixture, joined
 from ...privacy.secure_aggregation import masked, unmasked_sum
 from ...state import State, part, placed, repeat
 from ...training.client_views import ClientViews
-from ...training.local_loss import Batch, LocalLoss
+from ...training.local_loss import Batch, LocalLoss, LocalOptions
 from ...training.probing import image_bytes
 from ...training.representations import (
     Pairs,
-    RepresentationOptions,
     Representations,
     contrastive_training,
     drawn_pairs,
@@ -201,20 +200,18 @@ class MFCL(FederatedMethod):
 
     def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
         if "representations" in upload.in_pieces:
-            options = RepresentationOptions(
+            options = LocalOptions(
                 self.server_epochs,
                 self.server_batch_size,
                 self.server_learning_rate,
                 self.server_optimizer,
-                self.server_schedule,
-                self.temperature,
             )
             z = upload.in_pieces["representations"]
             assert isinstance(z, Representations | Mixed)
             network = two_modules(now.task.model.encoder)
             behind = network.behind if self.sent == "pooled" else network.pooled_and_behind
-            seeds = now.task.seeds
-            trained, losses = contrastive_training(behind, server.second, z, options, seeds)
+            own, seeds = (options, self.server_schedule, self.temperature), now.task.seeds
+            trained, losses = contrastive_training(behind, server.second, z, *own, seeds)
             return replace(server, second=trained, losses=[*losses])
         if "masked weights" in upload.per_client:
             return replace(
@@ -275,6 +272,9 @@ def _autoencoder(
     network: ModularNetwork, norm: Norm, group_channels: int, variance: TwinVariance
 ) -> ModuleAndDecoder:
     """One autoencoder for all rounds, the decoder mirroring the module."""
-    plan = mirrored(network.plan)
-    decoder = plain_layers(DECODER, plan, norm, group_channels, variance=variance)
+
+    def normalised(name: str, channels: int) -> Layer:
+        return normalisation(norm, name, channels, group_channels, variance=variance)
+
+    decoder = plain_layers(DECODER, mirrored(network.plan), normalised)
     return ModuleAndDecoder(network.module, decoder)
