@@ -1,8 +1,8 @@
 """LaTeX tables as people write them, as the plain `tabular` of which pandoc reads cells and spans.
 
 Undone here is what pandoc (3.9) loses or mixes up: rules and their arguments, column types, boxes
-around a table, lines within a cell, and forms of `\\multirow`. Commands of which pandoc knows no
-text are defined for it. What is rare is refused by line.
+around a table, lines within a cell, forms of `\\multirow`, and tabularray. Commands of which pandoc
+knows no text are defined for it.
 """
 
 import re
@@ -10,35 +10,30 @@ import re
 from ..errors import FedreproError
 from . import limits
 
-BEGIN = re.compile(
-    r"\\begin\s*\{(tabular[*xy]?|tabu|longtabu|longtable|supertabular|xltabular|array"
-    r"|NiceTabular[*X]?|(?:long|tall)?tblr)\}"
+_TABULAR = (
+    r"tabular\*?|tabularx|tabulary|tabu|longtabu|longtable|supertabular|xltabular|NiceTabular[*X]?"
+    r"|(?:long|tall)?tblr|array"
 )
-_TWO_ARGUMENTS = ("tabular*", "tabularx", "tabulary", "xltabular")
-_REFUSED = {
-    r"\\begin\s*\{(array|NiceTabular|(?:long|tall)?tblr)": "is not read; write it as a tabular",
-    r"\\(endhead|endfoot)(?![A-Za-z])": "begins heads and feet of further pages; leave those out",
-    r"\\(multirow)\s*(?:\[[^\]]*\])?\s*\{-": "grows upwards; write it in the first of its rows",
-    r"\\(input|include)(?![A-Za-z])": "brings rows from another file; put them in its place",
-}
-"""What is not read, and what to do."""
+BEGIN = re.compile(rf"\\begin\s*\{{({_TABULAR})\}}")
+_TWO_ARGUMENTS = ("tabular*", "tabularx", "tabulary", "xltabular", "NiceTabular*", "NiceTabularX")
 _WIDTH, _BRACES = r"\s*(?:\[[^\]]*\])?", r"\s*\{[^{}]*\}"
 _FULL = r"\\(?:hline|midrule|Xhline|specialrule|hhline|hdashline|tabucline)(?![A-Za-z])"
 _RULES = re.compile(
     rf"\\(?:hline|hdashline|toprule|midrule|bottomrule|addlinespace){_WIDTH}(?![A-Za-z])"
-    r"|\\(?:morecmidrules|pagebreak|nopagebreak)(?![A-Za-z])"
+    r"|\\(?:morecmidrules|endhead|endfirsthead|endfoot|endlastfoot|pagebreak|nopagebreak)(?![A-Za-z])"
     rf"|\\cmidrule{_WIDTH}\s*(?:\([^)]*\))?{_WIDTH}{_BRACES}"
-    rf"|\\(?:cline|cdashline|Xhline|arrayrulecolor|tabucline|rowfont|rowcolor|rowstyle|noalign)"
-    rf"{_WIDTH}{_BRACES}"
+    rf"|\\(?:cline|cdashline|Xhline|arrayrulecolor|tabucline|rowfont|SetRow|SetHline|rowcolor"
+    rf"|rowstyle|noalign){_WIDTH}{_BRACES}"
     rf"|\\hhline\s*\{{(?:[^{{}}]|\{{[^{{}}]*\}})*\}}|\\specialrule(?:{_BRACES}){{3}}"
 )
 _TOKENS = re.compile(r"\\begin\b|\\end\b|\\\\\*?(?:[ \t]*\[[^\]\n]*\])?|\\.|[{}&]", re.DOTALL)
 _INNER = re.compile(r"\\begin\s*\{tabular\}\s*(?:\[[^\]]*\])?\s*\{(?:[^{}]|\{[^{}]*\})*\}")
 _MULTIROW = re.compile(
-    r"\\multirow\s*(?:\[[^\]]*\])?\s*\{(\d+)\}\s*(?:\[[^\]]*\])?\s*(?:[*=]|\{[^{}]*\})"
+    r"\\multirow\s*(?:\[[^\]]*\])?\s*\{(-?)(\d+)\}\s*(?:\[[^\]]*\])?\s*(?:[*=]|\{[^{}]*\})"
     r"\s*(?:\[[^\]]*\])?\s*(?=\{)"
 )
 _MULTICOLUMN = re.compile(r"\\multicolumn\s*\{(\d+)\}")
+_SET_CELL = re.compile(r"\\SetCell\s*(?:\[([^\]]*)\])?\s*(?:\{[^{}]*\})?")
 _MACRO = re.compile(
     r"\\(?:(?:re)?newcommand\*?|providecommand\*?|def(?=\\))"
     r"\s*(?:\{\s*\\[A-Za-z@]+\s*\}|\\[A-Za-z@]+)"
@@ -100,9 +95,6 @@ def plain(text: str) -> tuple[str, tuple[int, int], int | None, bool]:
     first = BEGIN.search(text)
     if first is None:
         raise FedreproError("no table found: the tabular is commented out")
-    for pattern, said in _REFUSED.items():
-        if found := re.compile(pattern).search(text, first.start()):
-            raise _refused(text, found.start(), f"{found[1]} {said}")
     end = _end(text, first)
     if second := BEGIN.search(text, end):
         raise _refused(text, second.start(), "a second table begins; leave the one that is meant")
@@ -115,15 +107,25 @@ def plain(text: str) -> tuple[str, tuple[int, int], int | None, bool]:
         if re.search(r"\\pm|[^\s\\A-Za-z$|,;!:{}]", put):
             said = f"the column type puts '{between}' between cells; write it in them"
             raise _refused(text, first.start(), said)
-    if "$" in spec:
-        raise _refused(text, first.start(), "columns are formulas; write the $ in their cells")
-    rows, header = _rows(text[start:end])
+    start = _past_optional(text, start) if "Nice" in first[1] else start
+    if other := re.compile(r"\\(?:input|include)(?![A-Za-z])").search(text, start, end):
+        said = "rows come from another file; put them in the place of this command"
+        raise _refused(text, other.start(), said)
+    rows, header = _rows(text[start:end], "tblr" in first[1])
     width = max((sum(map(_span, row)) for row in rows), default=0)
     bounded(len(rows), width)
+    if first[1] == "array" or "$" in spec:
+        rows = [[_in_maths(cell) for cell in row] for row in rows]
     lines = " \\\\\n".join(" & ".join(row) for row in rows)
     made = f"\\begin{{tabular}}{{{'l' * width}}}\n{lines}\n\\end{{tabular}}"
     whole = _macros(text[: first.start()]) + MEANINGS + made
     return whole, (len(rows), width), header, bool(_SIUNITX.search(spec))
+
+
+def _in_maths(cell: str) -> str:
+    """A cell of a table with columns of formulas as one, its gaps kept: it may be words."""
+    is_formula = re.search(r"[_^]|\\(?!multi)", cell) and "$" not in cell
+    return "$" + cell.replace(" ", r"\ ") + "$" if is_formula else cell
 
 
 def bounded(rows: int, width: int) -> None:
@@ -162,8 +164,14 @@ def _past_optional(text: str, start: int) -> int:
     return found.end() if found else start
 
 
-def _rows(body: str) -> tuple[list[list[str]], int | None]:
+def _rows(body: str, is_tblr: bool) -> tuple[list[list[str]], int | None]:
     """The cells of each row that has any, and how many stand above the first full rule."""
+    for ending in (r"\endfirsthead", r"\endhead"):
+        head, ends, rest = body.partition(ending)
+        if ends:  # what follows are heads and feet of further pages
+            rest = re.split(r"\\end(?:first)?head|\\end(?:last)?foot", rest)[-1]
+            body = head + r"\midrule " + rest
+            break
     body = body.replace(r"\tabularnewline", r"\\")
     body = _INNER.sub("{", body).replace(r"\end{tabular}", "}")
     rows: list[list[str]] = []
@@ -179,7 +187,14 @@ def _rows(body: str) -> tuple[list[list[str]], int | None]:
             said = f"a cell has {longest:,} characters; at most {limits.TEXT:,} are read"
             raise FedreproError(said)
         if any(cells):
-            rows.append([_MULTIROW.sub(r"\\multirow{\1}{*}", cell, count=1) for cell in cells])
+            rows.append(_without_set_cell(cells) if is_tblr else cells)
+    for i, row in enumerate(rows):
+        for j, cell in enumerate(row):
+            row[j] = _MULTIROW.sub(r"\\multirow{\2}{*}", cell, count=1)
+            found = _MULTIROW.search(cell)
+            top = i + 1 - int(found[2]) if found and found[1] else -1  # it grows upwards
+            if 0 <= top < i and j < len(rows[top]):
+                rows[top][j], row[j] = row[j], ""
     return rows, header
 
 
@@ -196,6 +211,24 @@ def _split(text: str, rows: bool) -> list[str]:
             parts.append(text[last : found.start()])
             last = found.end()
     return [*parts, text[last:]]
+
+
+def _without_set_cell(cells: list[str]) -> list[str]:
+    """A row of tabularray, in which every cell that a span covers is there."""
+    made, covered = [], 0
+    for cell in cells:
+        found = _SET_CELL.search(cell)
+        if covered and not cell:
+            covered -= 1
+            continue
+        spans = dict(re.findall(r"([cr])\s*=\s*(\d+)", found[1] or "")) if found else {}
+        text = _SET_CELL.sub("", cell).strip()
+        if int(spans.get("r", 1)) > 1:
+            text = f"\\multirow{{{spans['r']}}}{{*}}{{{text}}}"
+        if int(spans.get("c", 1)) > 1:
+            text, covered = f"\\multicolumn{{{spans['c']}}}{{c}}{{{text}}}", int(spans["c"]) - 1
+        made.append(text)
+    return made
 
 
 def _span(cell: str) -> int:
