@@ -6,8 +6,8 @@ from collections.abc import Callable
 from ..config import chain
 from ..store.store import Store
 from .estimate import TrialTimes
-from .headroom import data_of
-from .plan import Plan
+from .headroom import data_of, measured
+from .plan import Plan, PlannedCell
 
 
 class Summary:
@@ -22,7 +22,7 @@ class Summary:
 
     def __init__(self, plan: Plan, store: Store, times: Callable[[], TrialTimes]) -> None:
         trials = plan.trials_to_run()
-        self.plan, self.root = plan, store.root
+        self.plan, self.root, self._store = plan, store.root, store
         self.trials = len(trials)
         self.missing = [(run, seed) for run, seed in trials if store.find(run, seed) is None]
         self.sharing = plan.sharing()
@@ -41,7 +41,7 @@ class Summary:
 
     @property
     def controls(self) -> list[str]:
-        """What controls cost; nothing without any."""
+        """What controls cost, and the headroom that stored trials say; nothing without any."""
         plan = self.plan
         if not plan.controls:
             return []
@@ -51,10 +51,19 @@ class Summary:
         data = ", ".join(dict.fromkeys(filter(None, map(data_of, plan.controls))))
         n = sum(len(table.claims) for table in plan.paper.tables if table.is_control)
         trials = sum(len(plan.seeds(run)) for run in own)
-        return [
+        line = (
             f"{n} {'control' if n == 1 else 'controls'} on {data}: {len(plan.controls)} cells, "
             f"with {len(own)} runs of their own ({trials} trials)"
-        ]
+        )
+        room = measured(plan.controls, self._stored)
+        return [line, *(f"pre-training has {one.said}" for one in room.values())]
+
+    def _stored(self, planned: PlannedCell) -> list[float]:
+        run, name = planned.config, planned.cell.metric or ""
+        found = [self._store.find(run, seed) for seed in self.plan.seeds(run)] if run else []
+        scale = 100.0 if planned.cell.unit == "%" else 1.0
+        curves = [one.metrics[name] for one in found if one is not None and name in one.metrics]
+        return [scale * curve.read(planned.read) for curve in curves]
 
     def line(self) -> str:
         plan, left = self.plan, self.estimate

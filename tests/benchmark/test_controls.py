@@ -7,6 +7,7 @@ from unittest.mock import Mock
 import pytest
 
 from fedrepro._results import Results
+from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.judging import baseline, comparison
 from fedrepro.benchmark.judging.evidence import CellTrials, Evidence
@@ -20,6 +21,7 @@ from fedrepro.benchmark.results import Departure, Report
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.store.store import Store
 from fedrepro.methods.metrics import headroom
+from fedrepro.methods.outcome import Curve
 from fedrepro.reports import terminal
 from fedrepro.reports.pages import side_by_side
 from fedrepro.reports.scoreboard import counts
@@ -160,6 +162,18 @@ def test_a_plan_says_what_controls_cost(tmp_path: Path) -> None:
     assert summary.controls == [line]
     assert len(summary.cells) == summary.measured == 4
     assert Summary(planned(tmp_path, "paper"), store, Mock()).controls == []
+
+
+def test_a_plan_tells_headroom_that_is_stored(tmp_path: Path) -> None:
+    row = f'[[rows]]\nlabel = "room"\nmetric = "headroom"\n{PRETRAINED}published = [""]\n'
+    written(tmp_path, CONTROLS.replace("[[claims]]", row + "[[claims]]"))
+
+    def find(run: RunConfig, seed: int) -> object:
+        values = {"headroom": Curve((1,), (0.03 + 0.005 * seed,))}
+        return Mock(metrics=values) if run.method == "headroom" else None
+
+    said = Summary(planned(tmp_path), Mock(find=find), Mock()).controls
+    assert said[1:] == ["pre-training has 3.5 [2.3, 4.7] points of headroom on digits"]
 
 
 MISTAKES = {
