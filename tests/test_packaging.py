@@ -203,6 +203,37 @@ def installed(scripts: Path, folder: Path) -> Iterator[None]:
         run([*pip, "uninstall", "--yes", "mypackage"], folder)
 
 
+LATEX = r"""\begin{tabular}{lcc} \toprule
+Method & CIFAR-10 & STL-10 \\ \midrule
+FedAvg & 61.2 $\pm$ 0.4 & 55.0 $\pm$ 0.9 \\
+\textbf{Ours} & \textbf{66.3 $\pm$ 0.5} & \textbf{59.1 $\pm$ 0.7} \\ \bottomrule
+\end{tabular}"""
+
+
+@pytest.mark.slow
+def test_results_are_judged_against_a_table_from_latex_by_what_its_draft_asks_for(
+    scripts: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("pypandoc", reason="LaTeX is read by pandoc")
+    (tmp_path / "mine.tex").write_text(LATEX)
+    told = in_bash(scripts, "fedrepro new-table mine.tex --paper mine --table 1", tmp_path)
+    assert "columns are one experiment" in told
+    assert "no method is named by Ours: write one in place of skip" in told
+    told = in_bash(scripts, "fedrepro template mine 2>&1", tmp_path)
+    assert "1 cell has no line: another cell shows the same trials" in told
+    assert "2 cells have no line: draft" in told
+    spec = tmp_path / "tables/mine/1.toml"
+    text = re.sub('skip = ".*"', 'method = "ours"', spec.read_text())
+    text = text.replace('"CIFAR-10"', '"CIFAR-10"\nclients.data = "cifar10"')
+    spec.write_text(text.replace('"STL-10"', '"STL-10"\nclients.data = "stl10"'))
+    header, *lines = in_bash(scripts, "fedrepro template mine --trials 3", tmp_path).splitlines()
+    assert len(lines) == 4 * 3
+    filled = "\n".join([header, *(f"{one}6{one[-2]}" for one in lines)])
+    (tmp_path / "mine.csv").write_text(filled)
+    told = in_bash(scripts, "fedrepro judge mine --results mine.csv --protocol full", tmp_path)
+    assert "report: results/reports/mine-external/report.html" in told
+
+
 def blocks(guide: str, language: str) -> list[str]:
     """The code of one language in a guide."""
     text = (ROOT / "docs" / guide).read_text(encoding="utf-8")
@@ -262,6 +293,9 @@ def test_the_guide_to_data_of_ones_own_is_followed_in_a_new_project(
     for name in ("own.npz", "mypackage.my_data"):
         told = run([*smoke, "--rows", "FedAvg", "--on", name], project)
         assert f"smoke: {name}#" in told
+        if name == "own.npz":  # its checksum is the guide's
+            guide = (ROOT / "docs" / "own-data.md").read_text(encoding="utf-8")
+            assert {*re.findall(r"npz#\w+", told)} == {*re.findall(r"npz#\w+", guide)}
     paper = project / "tables" / "mypaper"
     changes = {"paper.toml": {"iid": "blocks"}, "1.toml": {"accuracy": "brier"}}
     for file, (change,) in ((paper / name, one.items()) for name, one in changes.items()):
@@ -273,6 +307,22 @@ def test_the_guide_to_data_of_ones_own_is_followed_in_a_new_project(
     with installed(scripts, project):
         run([scripts / "fedrepro", "check", "mypaper"], project)
         assert "cells: 6 NOT COMPARED" in run([*smoke, "--on", "my-data"], project)
+
+
+@pytest.mark.slow
+def test_a_mistake_in_a_method_of_ones_own_is_told_with_its_line(
+    scripts: Path, project: Path
+) -> None:
+    method = project / "mypackage" / "my_method.py"
+    method.write_text(method.read_text().replace("self.keep * server", "self.kept * server"))
+    (line,) = [i for i, one in enumerate(method.read_text().splitlines(), 1) if "self.kept" in one]
+    failing = "fedrepro run mypaper --profile smoke --rows 'My method' --jobs 2 -v 2>&1 || true"
+    told = in_bash(scripts, failing, project)
+    place = f"(mypackage/my_method.py:{line}, in "
+    assert place in told
+    (folder,) = (project / "results/reports").iterdir()
+    assert all(place in (folder / f"report{one}").read_text() for one in (".html", ".junit.xml"))
+    assert f'my_method.py", line {line}' in told
 
 
 @pytest.mark.slow

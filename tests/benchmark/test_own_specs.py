@@ -120,9 +120,12 @@ def test_a_new_project_passes_the_check_and_replaces_nothing(
     assert not Path("README.md").exists()
 
 
+WORKFLOW = ".github/workflows/fedrepro.yml"
+
+
 def test_the_workflow_of_a_new_project_takes_the_actions_of_this_repository() -> None:
     main(["new-project", "mine"])
-    new = Path("mine/.github/workflows/fedrepro.yml").read_text("utf-8")
+    new = Path("mine", WORKFLOW).read_text("utf-8")
     ours = (tables_root().parent / ".github" / "workflows" / "regress.yml").read_text("utf-8")
     pins = [re.findall(r"uses: (\S+@[0-9a-f]{40})", text) for text in (new, ours)]
     assert pins[0] == pins[1]
@@ -138,7 +141,12 @@ def test_a_new_project_comes_to_a_report_by_the_commands_of_its_readme(
     shell = re.search(r"```bash\n(.*?)```", Path("README.md").read_text("utf-8"), re.DOTALL)
     assert shell is not None
     lines = [line.partition("#")[0].split() for line in shell[1].splitlines()]
-    assert len(lines) == 3
+    assert len(lines) == 4
     for _, *words in lines:
         assert main(words) == 0
     assert Path("results/reports/mypaper-smoke/report.html").is_file()
+    (gate,) = re.findall(r"run: fedrepro (regress .*)", Path(WORKFLOW).read_text("utf-8"))
+    assert main(gate.split()) == 0
+    method = Path("mypackage/my_method.py")
+    method.write_text(method.read_text("utf-8").replace("(1 - self.keep)", "0"), "utf-8")
+    assert main(gate.split()) == 1
