@@ -81,7 +81,7 @@ def sources() -> set[Path]:
         file
         for folder in ("benchmark", "methods", "tables")
         for file in (ROOT / folder).rglob("*.toml")
-    }
+    } | {*(ROOT / "tables").glob("*/headroom.json")}
     excerpts = (ROOT / "benchmark/data/excerpts").glob("*/*")
     scripts = (ROOT / "benchmark").glob("*/*.lua")
     folders = (ROOT / "reports/templates", ROOT / FACE / "templates")
@@ -294,7 +294,6 @@ def test_the_guide_to_data_of_ones_own_is_followed_in_a_new_project(
         told = run([*smoke, "--rows", "FedAvg", "--on", name], project)
         assert f"smoke: {name}#" in told
         if name == "own.npz":  # its checksum is the guide's
-            guide = (ROOT / "docs" / "own-data.md").read_text(encoding="utf-8")
             assert {*re.findall(r"npz#\w+", told)} == {*re.findall(r"npz#\w+", guide)}
     paper = project / "tables" / "mypaper"
     changes = {"paper.toml": {"iid": "blocks"}, "1.toml": {"accuracy": "brier"}}
@@ -311,8 +310,10 @@ def test_the_guide_to_data_of_ones_own_is_followed_in_a_new_project(
 
 @pytest.mark.slow
 def test_a_mistake_in_a_method_of_ones_own_is_told_with_its_line(
-    scripts: Path, project: Path
+    scripts: Path, tmp_path: Path
 ) -> None:
+    run([scripts / "fedrepro", "new-project", "mine"], tmp_path)
+    project = tmp_path / "mine"
     method = project / "mypackage" / "my_method.py"
     method.write_text(method.read_text().replace("self.keep * server", "self.kept * server"))
     (line,) = [i for i, one in enumerate(method.read_text().splitlines(), 1) if "self.kept" in one]
