@@ -4,8 +4,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 
 from ..claims.nodes import Values
 from ..errors import FedreproError
@@ -19,17 +18,6 @@ from ..spec.settings import get
 from .rows import Row, refused, shown
 
 PROFILE = "external"
-
-
-@dataclass(frozen=True)
-class Given:
-    """Results by cell. seeds: of all of them, rising."""
-
-    values: Values
-
-    @cached_property
-    def seeds(self) -> tuple[int, ...]:
-        return tuple(sorted({seed for trials in self.values.values() for seed in trials}))
 
 
 def external_plan(paper: Paper, tables: Sequence[str]) -> Plan:
@@ -49,7 +37,7 @@ def why_not(cell: Cell) -> str | None:
     return cell.skip
 
 
-def bind_rows(rows: Iterable[Row], plan: Plan, protocol: ProtocolScale) -> Given:
+def bind_rows(rows: Iterable[Row], plan: Plan, protocol: ProtocolScale) -> Values:
     """Results by cell of a plan.
 
     Cells of one table that show one number of one run, as CP-CFL's Table 11 prints single trials
@@ -80,12 +68,11 @@ def bind_rows(rows: Iterable[Row], plan: Plan, protocol: ProtocolScale) -> Given
         if len(trials) > limits.TRIALS:
             said = f"has {len(trials):,} trials; at most {limits.TRIALS:,} are read"
             raise FedreproError(f"table {cells[key].table}, {cells[key].label} {said}")
-    values = {
+    return {
         key: {seed: _value(row, cells[key]) for seed, row in sorted(found[one].items())}
         for key, one in first.items()
         if one in found
     }
-    return Given(values)
 
 
 def _first(cells: Sequence[PlannedCell]) -> dict[CellKey, CellKey]:
@@ -165,30 +152,26 @@ def _value(row: Row, cell: Cell) -> float:
     return row.value * (100.0 if row.unit == "fraction" and cell.unit == "%" else 1.0)
 
 
-def _asked(paper: Paper, tables: Sequence[str] | None) -> Sequence[PlannedCell]:
-    judged = [one.id for one in paper.tables if not one.is_control]
-    return external_plan(paper, judged if tables is None else tables).cells
-
-
-def without_line(paper: Paper, tables: Sequence[str] | None = None) -> Counter[str]:
-    """By reason, how many cells have no line in the `template` of the same tables."""
-    cells = _asked(paper, tables)
-    first, shared = _first(cells), "another cell shows the same trials, by the settings in the spec"
-    others = (one.cell for one in cells if first.get(one.cell.key) != one.cell.key)
-    return Counter(why_not(cell) or shared for cell in others)
-
-
-def template(paper: Paper, tables: Sequence[str] | None = None, trials: int | None = None) -> str:
+def template(
+    paper: Paper, tables: Sequence[str] | None = None, trials: int | None = None
+) -> tuple[str, Counter[str]]:
     """CSV with a line for each cell that takes results and each trial, without the values.
 
-    trials: None for as many as the paper's own protocol has. Of cells that share results the one
-    stands there that is no single trial. Raises `SpecError` for a table that does not exist.
+    Beside it, by reason, how many cells have no line. Of cells that share results the one has a
+    line that is no single trial. trials: None for as many as the paper's own protocol has. Raises
+    `SpecError` for a table that does not exist.
     """
-    cells = _asked(paper, tables)
-    first, shown = _first(cells), dict[CellKey, Cell]()
-    for cell in (one.cell for one in cells if one.cell.key in first):
-        group = first[cell.key]
-        if group not in shown or (shown[group].trial is not None and cell.trial is None):
+    judged = [one.id for one in paper.tables if not one.is_control]
+    cells = external_plan(paper, judged if tables is None else tables).cells
+    first, shown, without = _first(cells), dict[CellKey, Cell](), Counter[str]()
+    for cell in (one.cell for one in cells):
+        group = first.get(cell.key)
+        if group != cell.key:
+            shared = "another cell shows the same trials, by the settings in the spec"
+            without[why_not(cell) or shared] += 1
+        if group is not None and (
+            group not in shown or (shown[group].trial is not None and cell.trial is None)
+        ):
             shown[group] = cell
     published = paper.profiles.get("paper")
     n, text = trials or (published.trials if published is not None else 1), io.StringIO()
@@ -200,4 +183,4 @@ def template(paper: Paper, tables: Sequence[str] | None = None, trials: int | No
         # A spreadsheet would compute what begins so; reading takes the apostrophe away again.
         named = [f"'{text}" if text[:1] in ("=", "+", "-", "@") else text for text in texts]
         lines.writerows((*named, seed, "") for seed in range(n))
-    return text.getvalue()
+    return text.getvalue(), without

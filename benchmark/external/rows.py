@@ -67,12 +67,9 @@ def from_records(
 ) -> list[Row]:
     """Results from pairs of a place and the values by column; raises as `read_rows`."""
     rows: list[Row] = []
-    checked: set[tuple[str, ...]] = set()
     for place, record in records:
-        names = tuple(map(str, record))
-        if names not in checked:
-            _check_names(names, place)
-            checked.add(names)
+        if not rows:
+            _check_names(tuple(map(str, record)), place)
         of = _text(record.get("paper"))
         if paper is not None and of not in ("", paper):
             raise refused(place, f"paper is {shown(of)}, and {paper} is judged")

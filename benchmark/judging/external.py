@@ -7,7 +7,8 @@ is held against the print; all else is not compared.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..external.binding import Given, bind_rows, external_plan, tables_of
+from ..claims.nodes import Values
+from ..external.binding import bind_rows, external_plan, tables_of
 from ..external.rows import Row
 from ..results import Departure, External, ProtocolScale, Report, TableResult
 from ..spec.model import Paper
@@ -45,17 +46,18 @@ def judge_external(
     named = tables_of(rows, paper)
     plan = external_plan(paper, named if tables is None else tables)
     given = bind_rows(rows, plan, protocol)
-    statement = _statement(protocol, note, files, given.seeds)
-    external = External(protocol, note, tuple(files), given.seeds, len(rows), statement)
-    shown, own = replace(plan, trials=len(given.seeds)), note or "not declared to be that"
+    seeds = tuple(sorted({seed for trials in given.values() for seed in trials}))
+    statement = _statement(protocol, note, files, seeds)
+    external = External(protocol, note, tuple(files), seeds, len(rows), statement)
+    shown, own = replace(plan, trials=len(seeds)), note or "not declared to be that"
     declared = Departure("protocol", "the published protocol", own, _WHY)
     is_full, full = protocol == "full", "declared to follow the published protocol"
     evidence = Evidence(
         shown,
         {},
         given={
-            one.cell.key: CellTrials(tuple(values.get(seed) for seed in given.seeds), given.seeds)
-            if (values := given.values.get(one.cell.key))
+            one.cell.key: CellTrials(tuple(values.get(seed) for seed in seeds), seeds)
+            if (values := given.get(one.cell.key))
             else CellTrials(missing="no result was given for this cell")
             for one in shown.cells
         },
@@ -66,8 +68,8 @@ def judge_external(
     known = "not known to fedrepro"
     return replace(
         report,
-        tables=tuple(_table(table, given, command) for table in report.tables),
-        provenance=replace(report.provenance, seeds=given.seeds, device=known),
+        tables=tuple(_table(table, given, len(seeds), command) for table in report.tables),
+        provenance=replace(report.provenance, seeds=seeds, device=known),
         external=external,
     )
 
@@ -87,16 +89,16 @@ def _statement(
     )
 
 
-def _table(table: TableResult, given: Given, command: str) -> TableResult:
+def _table(table: TableResult, given: Values, n_seeds: int, command: str) -> TableResult:
     """A table whose cells lead to no run of ours, and that says which cells lack seeds."""
     counts = [
-        len(given.values[key])
+        len(given[key])
         for cell in table.cells
-        if (key := (table.id, cell.row, cell.column)) in given.values
+        if (key := (table.id, cell.row, cell.column)) in given
     ]
-    fewer = sum(count < len(given.seeds) for count in counts)
+    fewer = sum(count < n_seeds for count in counts)
     note = (
-        f"{fewer} of {len(counts)} cells with results have fewer than the {len(given.seeds)} seeds "
+        f"{fewer} of {len(counts)} cells with results have fewer than the {n_seeds} seeds "
         "that were given in all; comparisons use the seeds that both sides have."
     )
     return replace(

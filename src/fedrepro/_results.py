@@ -3,7 +3,6 @@
 import html
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedrepro.benchmark.results import Report
@@ -42,14 +41,6 @@ class Results:
         """A row for each positive control, with the columns of `claims`."""
         return _frame(rows.claims(self.report, of_controls=True))
 
-    @cached_property
-    def picture(self) -> "pd.DataFrame":
-        """A row for each cell that is printed and measured: both, with our 95 % interval."""
-        cells = self.cells
-        return cells[cells["published"].notna() & cells["mean"].notna()][
-            ["paper", "table", "row", "column", "published", "mean", "low_95", "high_95"]
-        ]
-
     def plot(self, table: str, form: str = "svg") -> bytes:
         """A table's picture, published against here, as svg, png or pdf.
 
@@ -63,16 +54,6 @@ class Results:
     def answer(self) -> str:
         """What was found, in one sentence."""
         return self.report.first.sentence
-
-    def write(self, out: Path | str) -> Path:
-        """Writes the report in every format to a folder, and gives the path of its HTML.
-
-        Raises `FedreproError` if the folder cannot be written.
-        """
-        from fedrepro.reports.publish import write_report
-
-        write_report([self.report], out)
-        return Path(out) / "report.html"
 
     def __repr__(self) -> str:
         external = "" if self.report.external is None else f" {self.report.external.statement}"

@@ -26,7 +26,7 @@ _NEW_OBJECTS = 50_000
 _GROUPS = {
     "run a paper": ("run", "plan", "report", "multiverse"),
     "judge your results": ("judge", "template"),
-    "look": ("list", "show", "claims", "audit", "readings", "settings", "methods"),
+    "look": ("list", "show", "audit", "readings", "settings", "methods"),
     "extend": ("new-project", "new-table", "new-method", "check"),
     "maintain": ("doctor", "regress", "diff"),
 }

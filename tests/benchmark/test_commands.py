@@ -104,15 +104,6 @@ def test_show_prints_a_table_in_every_format_and_says_how_to_run_it(
     assert json.loads(shown("--json"))["cells"][0]["verdict"]["word"] == "NOT RUN"
 
 
-def test_claims_are_data_for_scripts(capsys: Said) -> None:
-    assert main(["claims", "cpcfl", "--contradicted", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert {one["support"] for one in found} == {"contradicted"}
-    assert {"paper", "table", "id", "says", "holds", "reason"} <= set(found[0])
-    assert main(["claims", "cpcfl", "--contradicted"]) == 0
-    assert "8.35" in capsys.readouterr().out
-
-
 def test_methods_tells_options_with_their_defaults(capsys: Said) -> None:
     assert main(["methods", "cpcfl"]) == 0
     found = capsys.readouterr().out

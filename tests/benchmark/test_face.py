@@ -70,7 +70,7 @@ def test_frames_are_long_and_can_be_judged_again(tmp_path: Path) -> None:
     assert set(found.claims["word"]) == {"NOT RUN"}
     file = tmp_path / "again.csv"
     found.trials.drop(columns=["paper", "profile"]).to_csv(file, index=False)
-    written = found.write(tmp_path / "report").with_name("report.trials.csv")
+    written = fedrepro.report(found, tmp_path / "report").with_name("report.trials.csv")
     for again in (found.trials, pd.read_csv(written), written, file, [str(file)]):
         judged = fedrepro.judge("cpcfl", again, protocol="full", note="n", audit=False)
         pd.testing.assert_frame_equal(judged.cells, found.cells)

@@ -44,7 +44,7 @@ def test_the_variable_replaces_the_default_and_the_option_replaces_both(
 @pytest.mark.parametrize(
     "line",
     [
-        ["list", "mine"], ["check", "mine"], ["audit", "mine"], ["claims", "mine"],
+        ["list", "mine"], ["check", "mine"], ["audit", "mine"],
         ["readings", "mine"], ["settings", "mine"], ["show", "mine", "1"],
         ["plan", "mine", "--profile", "smoke"],
         ["multiverse", "mine", "--dry-run"], ["report", "mine", "--profile", "smoke"],

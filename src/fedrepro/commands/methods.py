@@ -5,7 +5,6 @@ import dataclasses
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Any
 
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec import names
@@ -15,6 +14,8 @@ from fedrepro.commands._terminal import complain, folded
 from fedrepro.methods import registry
 
 EXAMPLE = "fedrepro methods cpcfl"
+Contribution = tuple[str, str, type]
+"""Kind, name and class."""
 ARGUMENTS = (options.option("name", nargs="?", metavar="NAME", help="tell all about this one"),)
 
 
@@ -23,18 +24,18 @@ def execute(given: argparse.Namespace) -> None:
     for told in names.left_out():
         complain(told)
     known, name = list(_known(given.name)), given.name
-    shown = [one for one in known if name in (None, one["name"])]
+    shown = [one for one in known if name in (None, one[1])]
     if not shown:
-        hint = suggestion(name, sorted({one["name"] for one in known}))
+        hint = suggestion(name, sorted({one[1] for one in known}))
         raise SpecError(f"no method, data set or other part is called '{name}'{hint}")
     if name is None:
         _print_list(shown)
     else:
         for one in shown:
-            _print_whole(one)
+            _print_whole(*one)
 
 
-def _known(asked: str | None) -> Iterator[dict[str, Any]]:
+def _known(asked: str | None) -> Iterator[Contribution]:
     """All contributions, and of `asked` those that it is as the path of a module."""
     from fedrepro.benchmark import data
 
@@ -43,47 +44,38 @@ def _known(asked: str | None) -> Iterator[dict[str, Any]]:
         listed = registry.names(kind) if kind in registry.kinds() else ()
         for name in (*listed, *((asked,) if is_module else ())):
             if name != asked or not is_module or names.is_of(kind, name):
-                yield _described(kind, name, registry.find(kind, name))
+                yield kind, name, registry.find(kind, name)
     for name in data.names():
-        yield _described("data set", name, type(data.find(name)))
+        yield "data set", name, type(data.find(name))
 
 
-def _described(kind: str, name: str, cls: type) -> dict[str, Any]:
-    about = (sys.modules[cls.__module__].__doc__ or cls.__doc__ or "").strip()
-    fields = dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ()
-    return {
-        "kind": kind,
-        "name": name,
-        "summary": about.partition("\n\n")[0].replace("\n", " "),
-        "about": about,
-        "options": {
-            one.name: None if one.default is dataclasses.MISSING else one.default
-            for one in fields
-            if one.init
-        },
-        "module": cls.__module__,
-    }
+def _about(cls: type) -> str:
+    return (sys.modules[cls.__module__].__doc__ or cls.__doc__ or "").strip()
 
 
-def _print_list(known: Sequence[dict[str, Any]]) -> None:
+def _print_list(known: Sequence[Contribution]) -> None:
     """By kind; federated methods by family too, which is the module's folder."""
 
-    def heading(one: dict[str, Any]) -> str:
-        family: str = one["module"].split(".")[-2].replace("_", "-")
-        return f"federated, {family}" if one["kind"] == "federated" else one["kind"]
+    def heading(one: Contribution) -> str:
+        kind, _, cls = one
+        family = cls.__module__.split(".")[-2].replace("_", "-")
+        return f"federated, {family}" if kind == "federated" else kind
 
     order = list(dict.fromkeys(map(heading, known)))
-    width = max(len(one["name"]) for one in known)
+    width = max(len(name) for _, name, _ in known)
     for title, listed in groupby(sorted(known, key=lambda one: order.index(heading(one))), heading):
         print(f"{title}:")
-        for one in listed:
-            print(folded(f"  {one['name']:<{width}}  {one['summary']}", width + 4))
+        for _, name, cls in listed:
+            summary = _about(cls).partition("\n\n")[0].replace("\n", " ")
+            print(folded(f"  {name:<{width}}  {summary}", width + 4))
 
 
-def _print_whole(one: dict[str, Any]) -> None:
-    path = one["module"].removeprefix("fedrepro.").replace(".", "/")
-    print(f"{one['kind']} {one['name']} ({path}.py)\n\n{one['about']}")
-    if one["options"]:
+def _print_whole(kind: str, name: str, cls: type) -> None:
+    path = cls.__module__.removeprefix("fedrepro.").replace(".", "/")
+    print(f"{kind} {name} ({path}.py)\n\n{_about(cls)}")
+    fields = dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ()
+    if shown := [one for one in fields if one.init]:
         print("\noptions:")
-        for name, default in one["options"].items():
-            print(f"  {name} = {default}")
+        for one in shown:
+            default = None if one.default is dataclasses.MISSING else one.default
+            print(f"  {one.name} = {default}")

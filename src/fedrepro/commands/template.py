@@ -2,7 +2,7 @@
 
 import argparse
 
-from fedrepro.benchmark.external.binding import template, without_line
+from fedrepro.benchmark.external.binding import template
 from fedrepro.commands import _options as options
 from fedrepro.commands._terminal import complain
 
@@ -17,6 +17,7 @@ ARGUMENTS = (
 def execute(given: argparse.Namespace) -> None:
     """Prints the file, and as messages which cells have no line in it."""
     paper = options.paper(given)
-    print(template(paper, given.tables, given.trials), end="")
-    for why, n in without_line(paper, given.tables).items():
+    text, without = template(paper, given.tables, given.trials)
+    print(text, end="")
+    for why, n in without.items():
         complain(f"{n} cell{'s have' if n > 1 else ' has'} no line: {why}")
