@@ -20,7 +20,7 @@ RECORDS = TypeAdapter(tuple[OnOtherData, ...])
 
 
 def recorded(plan: Plan) -> tuple[OnOtherData, ...]:
-    """What is recorded of a plan's profile; nothing of one on data of the user's choice.
+    """What is recorded of a plan's profile; nothing of one with data or settings of the user's.
 
     Raises `SpecError` for a file that holds anything else.
     """
@@ -28,7 +28,7 @@ def recorded(plan: Plan) -> tuple[OnOtherData, ...]:
     of_headroom = paper.profiles.get(PROFILE)
     file = paper.file.parent / FILE
     is_of_profile = of_headroom is not None and of_headroom.like == profile.name
-    if not is_of_profile or plan.on or paper.readings or not file.exists():
+    if not is_of_profile or plan.on or plan.sets or paper.readings or not file.exists():
         return ()
     try:
         found = RECORDS.validate_json(file.read_bytes())

@@ -8,14 +8,14 @@ import pytest
 
 from fedrepro.benchmark.claims.answer import ClaimAnswer
 from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.judging.on_other_data import FILE, PROFILE, RECORDS
+from fedrepro.benchmark.judging.on_other_data import FILE, PROFILE, RECORDS, recorded
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.results import OnOtherData, Report
 from fedrepro.benchmark.spec.folders import tables_root
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.stats.intervals import Interval
 from fedrepro.reports.writers import html, markdown
-from tests.benchmark.test_controls import AS_PRINTED, SEEN, judged, written
+from tests.benchmark.test_controls import AS_PRINTED, SEEN, judged, planned, written
 from tools.headroom import settings_of
 
 ROOMS, DIFFERENCES = (3.0, 5.0, 4.0), (-1.0, 2.0, 5.0)
@@ -69,6 +69,8 @@ def test_only_the_profile_that_was_recorded_shows_it(tmp_path: Path) -> None:
     }
     shown = [name for name, report in profiles.items() if report.on_other_data]
     assert shown == ["reduced"]
+    assert recorded(planned(tmp_path))
+    assert not recorded(replace(planned(tmp_path), sets=(("training.rounds", 7),)))
 
 
 def test_a_record_that_cannot_be_read_is_an_error_that_names_it(tmp_path: Path) -> None:
