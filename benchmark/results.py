@@ -17,7 +17,7 @@ from .claims.answer import ControlWord as ControlWord
 from .claims.printed import SupportWord as SupportWord
 from .judging.answers import Lead, TableAnswer
 from .judging.answers import TableWord as TableWord
-from .stats.intervals import Interval
+from .spec.choices import Unstated
 
 VerdictWord = Literal[
     "REPRODUCED", "DISCREPANT", "INCONCLUSIVE", "NOT COMPARED", "NOT RUN", "FAILED",
@@ -175,65 +175,27 @@ class TableResult:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadingResult:
-    """An alternative of a choice.
-
-    Attributes:
-        is_taken: whether this report is under it.
-        only_evaluates: whether it reads the same trials in another way.
-        has_effect: no where it is taken and the profile or `--set` wins over all that it sets.
-    """
-
-    name: str
-    taken: str
-    why: str
-    speaks: str
-    is_taken: bool
-    only_evaluates: bool
-    has_effect: bool = True
-
-    @property
-    def state(self) -> str:
-        """'taken', 'taken, without effect here' or nothing."""
-        if not self.is_taken:
-            return ""
-        return "taken" if self.has_effect else "taken, without effect here"
-
-
-@dataclass(frozen=True, slots=True)
 class ChoiceResult:
     """Something that the paper leaves open and that can be run in more than one way.
 
     Attributes:
         table: the one that it is about, None for all.
-        taken, why: what is taken unless a reading says otherwise.
+        reading: the alternative under which this report is; None for what is taken.
+        has_effect: no where the profile or `--set` wins over all that the reading sets.
     """
 
-    name: str
     table: str | None
-    setting: str
-    taken: str
-    why: str
-    alternatives: tuple[ReadingResult, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimUnder:
-    """What a claim comes to under some readings; `ours` and `printed` are of its answer."""
-
-    table: str
-    id: str
-    word: ClaimWord | ControlWord
-    ours: Interval | None
-    printed: float | None
+    choice: Unstated
+    reading: str | None = None
+    has_effect: bool = True
 
 
 @dataclass(frozen=True)
 class Universe:
-    """All claims under some readings, none of which are the readings that are taken."""
+    """The answers to all claims, by `3: id`, under some readings."""
 
     readings: tuple[str, ...]
-    claims: tuple[ClaimUnder, ...]
+    claims: Mapping[str, ClaimAnswer]
 
 
 @dataclass(frozen=True)

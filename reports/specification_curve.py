@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from ..benchmark.results import ClaimResult, ClaimUnder, Report, TableResult
+from ..benchmark.results import ClaimAnswer, ClaimResult, Report, TableResult
 from . import evidence, layout
 
 HEIGHT = 56
@@ -20,7 +20,7 @@ class ClaimCurve:
 
     table: TableResult
     claim: ClaimResult
-    under: tuple[ClaimUnder, ...]
+    under: tuple[ClaimAnswer, ...]
 
     @property
     def words(self) -> dict[str, str]:
@@ -44,14 +44,10 @@ class ClaimCurve:
 
 def curves(report: Report) -> list[ClaimCurve]:
     """Every claim of a report with universes; those that hang on a reading come first."""
-    under: dict[tuple[str, str], list[ClaimUnder]] = {}
-    for one in (one for universe in report.universes for one in universe.claims):
-        under.setdefault((one.table, one.id), []).append(one)
-    found = [
-        ClaimCurve(table, claim, tuple(under[table.id, claim.id]))
-        for table, claim in layout.all_claims(report)
-        if (table.id, claim.id) in under
-    ]
+    found = []
+    for table, claim in layout.all_claims(report) if report.universes else ():
+        under = tuple(one.claims[f"{table.id}: {claim.id}"] for one in report.universes)
+        found.append(ClaimCurve(table, claim, under))
     return sorted(found, key=lambda one: (one.is_stable, not one.was_judged))
 
 
@@ -67,14 +63,14 @@ def names(report: Report) -> list[str]:
     return [" + ".join(one.readings) or AS_TAKEN for one in report.universes]
 
 
-def said(under: ClaimUnder) -> str:
+def said(under: ClaimAnswer) -> str:
     """'HOLDS: +2.5 [1.0, 4.0]'."""
     if under.ours is None:
         return under.word
     return f"{under.word}: {evidence.span(under.ours, sign=True)}"
 
 
-def draw(under: Sequence[ClaimUnder]) -> Markup:
+def draw(under: Sequence[ClaimAnswer]) -> Markup:
     """One claim by universe: differences and intervals on the line of no difference."""
     known = (one.ours for one in under if one.ours is not None)
     ends = [end for one in known for end in (one.mean, one.low, one.high) if end is not None]

@@ -17,13 +17,7 @@ pytestmark = pytest.mark.speed
 
 GROUPS: dict[str, tuple[Callable[[], cases.Group], int]] = {
     **{name: (partial(cases.rounds, shape), 7) for name, shape in SHAPES.items()},
-    "unlike": (partial(cases.unlike_rounds, SHAPES["8x8 digits"]), 3),
-    "unlike clients": (partial(cases.growth_with_clients, (10, 100), unlike=True), 2),
-    "clients": (partial(cases.growth_with_clients, (10, 100)), 2),
-    "images": (cases.growth_with_images, 3),
-    "models": (partial(cases.growth_with_models, (1, 8)), 2),
     "views": (cases.views, 3),
-    "SimCLR": (cases.simclr_steps, 2),
 }
 """By name: what builds the calls, and how many there are."""
 built = cache(lambda name: GROUPS[name][0]())

@@ -15,6 +15,7 @@ from ..planning.headroom import Headroom, data_of, measured
 from ..planning.plan import Plan, PlannedCell
 from ..results import (
     CellResult,
+    ChoiceResult,
     Departure,
     FirstLines,
     OnOtherData,
@@ -23,6 +24,7 @@ from ..results import (
     Verdict,
 )
 from ..spec.model import CellKey, Claim, Table
+from ..spec.readings import choices_of
 from ..spec.settings import PRECISION, get
 from ..stats.intervals import describe
 from . import first_lines, on_other_data
@@ -31,7 +33,6 @@ from .controls import Controls, given, parts, under_controls
 from .evidence import Evidence, Finished, Trials
 from .figure_data import panels
 from .observed import Names, printed_names
-from .other_readings import choices
 from .provenance import command_of, provenance, run_on, run_summaries
 from .verdicts import cell_verdicts
 
@@ -79,7 +80,7 @@ def judge_evidence(
         runs=run_summaries(plan, evidence),
         provenance=provenance(plan, evidence, command, wall_s),
         readings=plan.paper.readings,
-        choices=choices(plan),
+        choices=tuple(_choices(plan)),
         address=plan.paper.address,
         venue=plan.paper.venue,
         series=plan.profile.series,
@@ -89,6 +90,18 @@ def judge_evidence(
         controls=judging.control_tables,
         on_other_data=judging.on_other_data,
     )
+
+
+def _choices(plan: Plan) -> Iterator[ChoiceResult]:
+    """What the paper leaves open with alternatives, of the tables that are shown."""
+    taken = plan.paper.readings
+    for choice, table in choices_of(plan.paper):
+        if choice.alternatives and table in (None, *plan.tables):
+            reading = next((one.name for one in choice.alternatives if one.name in taken), None)
+            others = [name for name in taken if name != reading]
+            # Whether the plan without it reads anything else.
+            has_effect = reading is None or not plan.reads_as(plan.under(others))
+            yield ChoiceResult(table, choice, reading, has_effect)
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,12 @@ from fedrepro.benchmark.results import (
     CellResult,
     ChoiceResult,
     ClaimResult,
-    ClaimUnder,
     ClaimWord,
     Comparison,
     Departure,
     Detail,
     FirstLines,
     Provenance,
-    ReadingResult,
     Report,
     RunSummary,
     Series,
@@ -27,19 +25,23 @@ from fedrepro.benchmark.results import (
     Universe,
     Verdict,
 )
+from fedrepro.benchmark.spec.choices import Alternative, Unstated
 from fedrepro.benchmark.stats.intervals import Interval
 
 CHOICES = (
     ChoiceResult(
-        name="round",
-        table=None,
-        setting="which round is read",
-        taken="the last",
-        why="usual",
-        alternatives=(
-            ReadingResult("best", "the best", "text says best", "Table 3", False, True),
-            ReadingResult("fresh", "a fresh run", "it may", "Eq. 2", True, False),
+        None,
+        Unstated(
+            "which round is read",
+            "the last",
+            "usual",
+            "round",
+            alternatives=(
+                Alternative("best", "the best", "text says best", "Table 3", at="best"),
+                Alternative("fresh", "a fresh run", "it may", "Eq. 2", at="final"),
+            ),
         ),
+        "fresh",
     ),
 )
 SHARED = Departure("clients.data", "stl10", "digits", "ships with scikit-learn")
@@ -168,11 +170,13 @@ def report() -> Report:
         {"torch": "2.13.0"}, (0, 1), {"digits": {"checksum": "00ff", "release": True}}, 12.0, 20.0,
     )  # fmt: skip
     title = "A toy & its paper"
-    universes = (
-        Universe((), (ClaimUnder("3", "beats", "HOLDS", Interval(3.0, 1.0, 5.0), 2.0),)),
-        Universe(("best",), (ClaimUnder("3", "beats", "OPEN", Interval(1.5, -2.0, 5.0), 2.0),)),
-        Universe(("fresh",), (ClaimUnder("3", "beats", "NOT RUN", None, None),)),
-    )
+    under: dict[tuple[str, ...], ClaimAnswer] = {
+        (): ClaimAnswer("HOLDS", "r", "ratio", 1, ours=Interval(3.0, 1.0, 5.0)),
+        ("best",): ClaimAnswer("OPEN", "r", "ratio", 1, ours=Interval(1.5, -2.0, 5.0)),
+        ("fresh",): ClaimAnswer("NOT RUN", "r", "", 1),
+    }
+    places = [f"{one.id}: {own.id}" for one in tables for own in one.claims]
+    universes = tuple(Universe(one, dict.fromkeys(places, own)) for one, own in under.items())
     return Report(
         "toy", title, "A. Author", 2023, "reduced", None, True, tables, (run,), provenance,
         choices=CHOICES, universes=universes, venue="A Venue",

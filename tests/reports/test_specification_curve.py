@@ -3,7 +3,8 @@ from dataclasses import replace
 
 import pytest
 
-from fedrepro.benchmark.results import ClaimUnder, Report, Universe
+from fedrepro.benchmark.claims.answer import ClaimAnswer
+from fedrepro.benchmark.results import Report, Universe
 from fedrepro.benchmark.stats.intervals import Interval
 from fedrepro.reports.specification_curve import HEIGHT, curves, draw, names, said
 from fedrepro.reports.writers import html, markdown
@@ -18,9 +19,9 @@ def marks(drawing: str) -> list[float]:
 
 def test_a_claim_is_above_the_line_where_it_is_right() -> None:
     under = [
-        ClaimUnder("3", "c", "HOLDS", Interval(4.0, 1.0, 7.0), 5.0),
-        ClaimUnder("3", "c", "OPPOSITE", Interval(-2.0, -3.0, -1.0), 5.0),
-        ClaimUnder("3", "c", "NOT RUN", None, None),
+        ClaimAnswer("HOLDS", "r", "ratio", 1, ours=Interval(4.0, 1.0, 7.0)),
+        ClaimAnswer("OPPOSITE", "r", "ratio", 1, ours=Interval(-2.0, -3.0, -1.0)),
+        ClaimAnswer("NOT RUN", "r", "", 1),
     ]
     up, down = marks(str(draw(under)))
     assert up > 0 > down
@@ -30,7 +31,7 @@ def test_a_claim_is_above_the_line_where_it_is_right() -> None:
 
 
 def test_claims_that_hang_on_a_reading_come_first(report: Report) -> None:
-    (one,) = curves(report)
+    one, *_ = curves(report)
     assert one.words == {"HOLDS": "1", "OPEN": "2", "NOT RUN": "3"}
     assert not one.is_stable
     same = tuple(Universe(u.readings, report.universes[0].claims) for u in report.universes)
@@ -42,7 +43,7 @@ def test_universes_are_named_by_their_readings(report: Report) -> None:
 
 
 def test_a_claim_that_was_not_compared_has_a_word_alone(report: Report) -> None:
-    first, _, last = (universe.claims[0] for universe in report.universes)
+    first, _, last = (next(iter(one.claims.values())) for one in report.universes)
     assert said(first) == "HOLDS: +3.00 [+1.00, +5.00]"
     assert said(last) == "NOT RUN"
 
@@ -50,9 +51,9 @@ def test_a_claim_that_was_not_compared_has_a_word_alone(report: Report) -> None:
 def test_pages_tell_choices_and_what_hangs_on_them(report: Report) -> None:
     page = html.render([report])
     assert 'id="toy-readings"' in page
-    assert "1 of 1 claims that were judged change their status" in page
+    assert "2 of 2 claims that were judged change their status" in page
     text = markdown.render([report])
-    assert "## Claims by alternative: 1 of 1 claims that were judged change their status" in text
+    assert "## Claims by alternative: 2 of 2 claims that were judged change their status" in text
 
 
 def test_pages_of_a_report_without_choices_have_no_such_part(report: Report) -> None:

@@ -6,9 +6,11 @@ from time import perf_counter
 
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.planning.plan import Plan
+from fedrepro.benchmark.results import Universe
 from fedrepro.benchmark.spec.readings import free_readings
 from fedrepro.commands import _options as options
 from fedrepro.commands._judged import default_folder, folder_of, judged, show, store_at, trained
+from fedrepro.reports.layout import all_claims
 
 EXAMPLE = "fedrepro multiverse fedrlc --tables 2 --dry-run"
 ARGUMENTS = (
@@ -31,8 +33,6 @@ ARGUMENTS = (
 
 def execute(given: argparse.Namespace) -> int:
     """Runs the plan as taken and under each reading; the report is of the first, with a curve."""
-    from fedrepro.benchmark.judging.other_readings import universes
-
     clock = perf_counter()
     taken = options.plan(given, options.paper(given))
     usual = default_folder(taken, given)
@@ -51,7 +51,11 @@ def execute(given: argparse.Namespace) -> int:
         print(f"readings: {', '.join(plan.paper.readings) or 'as taken'}", flush=True)
         reports.append(judged(plan, store, trained(plan, store, given), audit=False))
     provenance = replace(reports[0].provenance, wall_s=perf_counter() - clock)
-    shown = replace(reports[0], universes=universes(reports), provenance=provenance)
+    universes = []
+    for one in reports:
+        claims = ((f"{table.id}: {claim.id}", claim.answer) for table, claim in all_claims(one))
+        universes.append(Universe(one.readings, dict(claims)))
+    shown = replace(reports[0], universes=tuple(universes), provenance=provenance)
     return show([shown], folder)
 
 
