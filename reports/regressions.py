@@ -1,7 +1,6 @@
 """Comparisons with baselines: lines for a terminal, JSON and Markdown."""
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 
@@ -19,14 +18,12 @@ def files(found: Sequence[BaselineCheck]) -> dict[str, str]:
 
 
 def lines(one: BaselineCheck, paint: Callable[[str], str]) -> Iterator[str]:
-    """What moved, last what regressed, then the edited files behind it, each named once."""
+    """What moved, last what regressed."""
     paper = one.baseline.paper
     for moved in sorted(one.movements, key=lambda moved: moved.regression):
         word = paint("REGRESSED") if moved.regression else "moved    "
         yield f"{word} {paper} {moved.sentence}"
     yield from (f"{paper}: {limit}" for limit in _limits(one))
-    if edits := _edits(one):
-        yield f"{paper}: edited since the baseline, and behind how many of these: {edits}"
     regressed = len(one.regressions)
     yield f"{paper}: {regressed} regressed, {len(one.movements) - regressed} moved within tolerance"
 
@@ -41,7 +38,7 @@ def json_text(found: Sequence[BaselineCheck]) -> str:
         {
             **facts(one, "paper", "profile", "on"),
             "baseline": facts(one, "created", "commit", "device"),
-            "compared": len(one.places),
+            "compared": one.compared,
             "regressed": len(one.regressions),
             "movements": [{**asdict(moved), "sentence": moved.sentence} for moved in one.movements],
             "failed": one.failed,
@@ -56,23 +53,19 @@ def json_text(found: Sequence[BaselineCheck]) -> str:
 
 def markdown(found: Sequence[BaselineCheck]) -> str:
     """What moved as a few lines, for the summary of a job; what regressed comes first."""
-    names = {"counted": _counted, "edits": _edits, "limits": _limits}
+    names = {"counted": _counted, "limits": _limits}
     return without_gaps(page("regress.md", names=names).render(found=found))
 
 
 def _limits(one: BaselineCheck) -> Iterator[str]:
-    """What the comparison could not see."""
+    """What the comparison could not see, and where to look."""
     if one.blind:
         blind = f"{len(one.blind)} of the cells, first {one.blind[0]}"
         yield f"no fall of the mean can regress in {blind}: the recorded trials spread"
+    if one.regressions and one.baseline.commit:
+        yield f"`git diff {one.baseline.commit[:12]}` shows what was edited since the baseline"
     if one.inexact:
         yield f"numbers are held to tolerances, not to be equal: {one.inexact}"
-
-
-def _edits(one: BaselineCheck) -> str:
-    """Edited files with the number of movements that they are behind, the most first."""
-    counts = Counter(file for moved in one.movements for file in moved.files)
-    return ", ".join(f"{file} ({n})" for file, n in counts.most_common())
 
 
 def _counted(found: Sequence[BaselineCheck]) -> str:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from ..benchmark.results import ClaimAnswer, ClaimResult, Report, TableResult
+from ..benchmark.claims.answer import ClaimAnswer
+from ..benchmark.results import ClaimResult, Report, TableResult
 from . import evidence, layout
 
 HEIGHT = 56

@@ -49,12 +49,12 @@ def trials_of(
         trials = cells.get(f"{one.cell.table}: {one.cell.label}", {}).get("trials", [])
         there = any(value is not None for value in trials)
         missing = None if there else one.reason or "no run is bound to this cell"
-        values = tuple(trials) if there else ()
-        seeds, n = tuple(range(len(values))), len(values) - values.count(None)
+        values = dict(enumerate(trials)) if there else {}
+        n = len(values) - trials.count(None)
         # Of a printed trial only ours of that seed is recorded.
         short = there and n < len(values) and one.cell.trial is None
         incomplete = f"{n} of {len(values)} trials count" if short else None
-        found[one.cell.key] = CellTrials(values, seeds, missing, incomplete=incomplete)
+        found[one.cell.key] = CellTrials(values, missing, incomplete=incomplete)
     return found
 
 

@@ -45,8 +45,7 @@ class Recorded:
 
     cells: by place, `3: CP-CFL|SimCLR @ T = 25`. claims, stated: their words and expressions by
     place, `3: id`, controls included. tables: their words by id. retention: of the metric that
-    decides a table, by id. sources: by file of the code its SHA-256, one for each version that made
-    runs. failed: trials that failed, a sentence each.
+    decides a table, by id. failed: trials that failed, a sentence each.
     """
 
     paper: str
@@ -57,7 +56,6 @@ class Recorded:
     commit: str | None
     device: str
     versions: dict[str, str]
-    sources: dict[str, list[str]]
     cells: dict[str, RecordedCell]
     claims: dict[str, str]
     stated: dict[str, str]
@@ -158,13 +156,9 @@ def _read(path: Path, what: str, parse: Callable[[bytes], Read]) -> Read:
 def _recorded(report: Mapping[str, Any]) -> Recorded:
     made, tables = report["provenance"], (*report["tables"], *report["controls"])
     claims = {f"{table['id']}: {one['id']}": one for table in tables for one in table["claims"]}
-    sources: dict[str, dict[str, None]] = {}
-    for file, content in (one for run in report["runs"] for one in run["source"].items()):
-        sources.setdefault(file, {})[content] = None
     plain = {
         **{name: report[name] for name in ("paper", "profile", "on", "series")},
         **{name: made[name] for name in ("created", "commit", "device", "versions")},
-        "sources": {file: list(contents) for file, contents in sources.items()},
         "cells": {
             place_of(table["id"], cell["row"], cell["column"]): {
                 "verdict": cell["verdict"]["word"],

@@ -46,7 +46,7 @@ class Movement:
     where: cell `3: CP-CFL|SimCLR @ T = 25`, claim `3: id`, table `3`, or method `methods: fedavg,
     accuracy`. before, after: word, or number as text; 'absent' where the side lacks it. difference:
     of the means, in the cell's unit. regression: beyond tolerance, a worse word, or less than the
-    earlier side has. files: edited in between, of the code behind the cell.
+    earlier side has.
     """
 
     what: Literal[
@@ -58,7 +58,6 @@ class Movement:
     difference: float | None = None
     regression: bool = False
     tolerance: float | None = None
-    files: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
@@ -73,13 +72,13 @@ class Movement:
 class BaselineCheck:
     """One paper against its baseline.
 
-    places: what was compared, as in `Movement.where`. failed: trials that failed here and not in
-    the baseline, a sentence each. inexact: why numbers were compared by tolerance although equal
-    ones were asked for. blind: cells whose mean may fall to the end of its metric unseen.
+    compared: how many cells, tables and claims. failed: trials that failed here and not in the
+    baseline, a sentence each. inexact: why numbers were compared by tolerance although equal ones
+    were asked for. blind: cells whose mean may fall to the end of its metric unseen.
     """
 
     baseline: Recorded
-    places: tuple[str, ...]
+    compared: int
     movements: tuple[Movement, ...]
     failed: tuple[str, ...]
     inexact: str = ""
@@ -97,21 +96,15 @@ class BaselineCheck:
 def compare(before: Recorded, after: Recorded, report: Report | None = None) -> list[Movement]:
     """What moved; an empty list says that nothing did.
 
-    report: the later side in full, so that movements name the files that were edited, and means
-    over the cells of a method are compared, too.
+    report: the later side in full, so that means over the cells of a method are compared, too.
 
     Raises `FedreproError` if the sides have no table in common: that would compare nothing.
     """
     if not before.tables.keys() & after.tables.keys():
         raise FedreproError(NOTHING_SHARED)
     found: list[Movement] = []
-    sources = {} if report is None else {one.key: one.source for one in report.runs}
     for place in dict.fromkeys((*before.cells, *after.cells)):
-        old, new = before.cells.get(place), after.cells.get(place)
-        code = sources.get("" if new is None else new.run or "", {})
-        edited = (file for file in sorted(code) if code[file] not in before.sources.get(file, ()))
-        files = tuple(edited)
-        found += (replace(one, files=files) for one in _moved(place, old, new, before))
+        found += _moved(place, before.cells.get(place), after.cells.get(place), before)
     if report is not None:
         found += _of_methods(before, after, report)
     found += _reworded("table", before.tables, after.tables)
@@ -161,12 +154,10 @@ def check(baseline: Recorded, report: Report, *, exact: bool = False) -> Baselin
         for one in baseline.failed
         if one not in now.failed
     ]
-    trained = baseline.trained.keys() | now.trained.keys()
-    cells = (place for place in baseline.cells if place in trained)
-    methods = (one.where for one in moved if one.what == "method")
+    cells = baseline.cells.keys() & (baseline.trained.keys() | now.trained.keys())
     return BaselineCheck(
         baseline,
-        (*cells, *baseline.tables, *baseline.claims, *methods),
+        len(cells) + len(baseline.tables) + len(baseline.claims),
         tuple(moved),
         tuple(one for one in now.failed if one not in baseline.failed),
         inexact,

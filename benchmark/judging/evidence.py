@@ -7,7 +7,7 @@ equally likely results, two seeds agree in r independent runs with probability 1
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Literal, Self
 
@@ -57,35 +57,32 @@ Trials = Mapping[tuple[str, int], Finished | Missing]
 
 @dataclass(frozen=True)
 class CellTrials:
-    """One cell's trials in its unit by `seeds`; None where a trial is missing.
+    """One cell's trials in its unit, by seed; None where a trial is missing.
 
     missing: why there is no value at all. is_error: whether that is more than not yet run.
     incomplete: how many trials are there, and why not all; None if all are, or none is.
     failed: `trial 3: diverged at round 7` for each failed trial of the run or of its start.
     """
 
-    values: tuple[float | None, ...] = ()
-    seeds: tuple[int, ...] = ()
+    trials: Mapping[int, float | None] = field(default_factory=dict)
     missing: str | None = None
     is_error: bool = False
     incomplete: str | None = None
     failed: tuple[str, ...] = ()
 
     @property
-    def found(self) -> tuple[float, ...]:
-        return tuple(value for value in self.values if value is not None)
+    def by_seed(self) -> dict[int, float]:
+        return {seed: value for seed, value in self.trials.items() if value is not None}
 
     @property
-    def by_seed(self) -> dict[int, float]:
-        pairs = zip(self.seeds, self.values, strict=True)
-        return {seed: value for seed, value in pairs if value is not None}
+    def found(self) -> tuple[float, ...]:
+        return tuple(self.by_seed.values())
 
     def without(self, copies: Container[int], told: str) -> Self:
         """Without the seeds that are copies, as it is told."""
-        pairs = zip(self.seeds, self.values, strict=True)
-        values = tuple(None if seed in copies else value for seed, value in pairs)
+        kept = {seed: None if seed in copies else one for seed, one in self.trials.items()}
         incomplete = "; ".join(filter(None, (self.incomplete, told)))
-        return replace(self, values=values, incomplete=incomplete)
+        return replace(self, trials=kept, incomplete=incomplete)
 
 
 @dataclass
@@ -198,7 +195,7 @@ class Evidence:
             if (problem := outside(value, cell.metric, cell.unit)) is not None:
                 return CellTrials(missing=f"trial {record.seed}: {problem}", is_error=True)
             values[record.seed] = value
-        found = CellTrials(tuple(values.values()), tuple(values))
+        found = CellTrials(values)
         if records and len(records) == len(values):
             undefined = 0
             if name.startswith("auroc") and name.endswith("_by_client"):

@@ -56,7 +56,7 @@ def judge_external(
         shown,
         {},
         given={
-            one.cell.key: CellTrials(tuple(values.get(seed) for seed in seeds), seeds)
+            one.cell.key: CellTrials({seed: values.get(seed) for seed in seeds})
             if (values := given.get(one.cell.key))
             else CellTrials(missing="no result was given for this cell")
             for one in shown.cells

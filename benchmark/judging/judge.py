@@ -323,10 +323,11 @@ class _Judging:
         command: str | None,
     ) -> CellResult:
         cell, trials = planned.cell, self.evidence.cells[planned.cell.key]
-        values = trials.values
-        if cell.trial is not None:  # one printed trial: ours of that seed stands beside it
-            seeds = zip(trials.seeds, values, strict=True)
-            values = tuple(value if seed == cell.trial - 1 else None for seed, value in seeds)
+        values = tuple(
+            # Of one printed trial, ours of that seed stands beside it.
+            value if cell.trial in (None, seed + 1) else None
+            for seed, value in trials.trials.items()
+        )
         sample = describe([value for value in values if value is not None])
         interval = None if sample is None else sample.interval
         margin = self.plan.paper.table(cell.table).margin_of(cell)

@@ -84,7 +84,7 @@ def published_values(
         for one in printed
         if one.sd is not None and runs is not None
     ]
-    pooled = iter(borrow(deviations, [runs or 0] * len(deviations)))
+    pooled = iter(borrow(deviations, runs or 0))
     sides = []
     for one in printed:
         assert one.value is not None

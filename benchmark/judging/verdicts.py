@@ -197,7 +197,7 @@ def cell_verdicts(
     ]
     words = judge_table(held, " points" if table.unit == "%" else "")
     for (cell, margin), one, word in zip(judged, held, words, strict=True):
-        there, counted = len(evidence.cells[cell.key].values), len(one.trials)
+        there, counted = len(evidence.cells[cell.key].trials), len(one.trials)
         more = f"Of {there} trials the first {counted} count: so many are declared."
         covered = _also_covered(table, cell, margin)
         verdicts[cell.key] = _noted(word, more if there > counted else "", covered)
@@ -243,8 +243,8 @@ def _without_judging(table: Table, planned: PlannedCell, evidence: Evidence) -> 
 
 def _counted(cell: Cell, evidence: Evidence) -> tuple[float, ...]:
     """The trials that a cell is judged with: no look at more than were declared."""
-    seeds = evidence.cells[cell.key].values[: evidence.plan.profile.last_look]
-    return tuple(value for value in seeds if value is not None)
+    values = [*evidence.cells[cell.key].trials.values()][: evidence.plan.profile.last_look]
+    return tuple(value for value in values if value is not None)
 
 
 def _also_covered(table: Table, cell: Cell, margin: Margin) -> str:

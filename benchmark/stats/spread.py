@@ -100,35 +100,29 @@ def p_text(value: float) -> str:
     return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
 
 
-def alike(sds: Sequence[float], runs: Sequence[int]) -> bool:
-    """Whether standard deviations may be pooled: Bartlett's test at level 0.25 finds no difference.
+def borrow(sds: Sequence[float], runs: int) -> list[Spread]:
+    """The spread that each of a table's deviations (ddof = 1) stands for, alike ones pooled.
 
-    A deviation of zero is never alike: it says that values were equal, not how far they spread.
+    Alike are those between which Bartlett's test at level 0.25 finds no difference. A deviation of
+    zero never is: it says that values were equal, not how far they spread.
     """
-    return len(sds) > 1 and min(sds) > 0 and bartlett(sds, runs) >= POOLING_LEVEL
-
-
-def borrow(sds: Sequence[float], runs: Sequence[int]) -> list[Spread]:
-    """The spread that each of a table's deviations (ddof = 1) stands for, alike ones pooled."""
-    own = [Spread(sd, m - 1, m) for sd, m in zip(sds, runs, strict=True)]
-    if not alike(sds, runs):
+    own = [Spread(sd, runs - 1, runs) for sd in sds]
+    if len(sds) < 2 or min(sds) == 0 or bartlett(sds, runs) < POOLING_LEVEL:
         return own
-    pooled, df = pooled_sd(sds, runs), sum(m - 1 for m in runs)
-    return [Spread(pooled, df, one.runs) if pooled > one.sd else one for one in own]
+    pooled, df = pooled_sd(sds), len(sds) * (runs - 1)
+    return [Spread(pooled, df, runs) if pooled > one.sd else one for one in own]
 
 
-def bartlett(sds: Sequence[float], runs: Sequence[int]) -> float:
+def bartlett(sds: Sequence[float], runs: int) -> float:
     """P-value of Bartlett's test that normal samples with these deviations share one variance."""
     from scipy import special
 
-    dfs = np.array(runs) - 1
-    total, others = dfs.sum(), len(sds) - 1
-    excess = 2 * (total * math.log(pooled_sd(sds, runs)) - dfs @ np.log(sds))
-    correction = 1 + ((1 / dfs).sum() - 1 / total) / (3 * others)
+    df, others = runs - 1, len(sds) - 1
+    excess = 2 * df * float(np.sum(np.log(pooled_sd(sds)) - np.log(sds)))
+    correction = 1 + (len(sds) / df - 1 / (len(sds) * df)) / (3 * others)
     return float(special.chdtrc(others, max(0.0, excess / correction)))
 
 
-def pooled_sd(sds: Sequence[float], runs: Sequence[int]) -> float:
-    """Square root of the mean variance, weighted by degrees of freedom."""
-    dfs = np.array(runs) - 1
-    return math.sqrt(dfs @ np.square(sds) / dfs.sum())
+def pooled_sd(sds: Sequence[float]) -> float:
+    """Square root of the mean variance, of samples of equal size."""
+    return math.sqrt(np.square(sds).mean())

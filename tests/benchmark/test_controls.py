@@ -248,9 +248,8 @@ def judged(
     for one in plan.cells:
         values = trials.get("|".join(one.cell.row), ())
         short = None if len(values) in (0, n) else f"{len(values)} of {n} trials finished"
-        seeds = tuple(range(len(values)))
         missing = None if values else "no trial"
-        given[one.cell.key] = CellTrials(values, seeds, missing, incomplete=short)
+        given[one.cell.key] = CellTrials(dict(enumerate(values)), missing, incomplete=short)
     return judge_evidence(Evidence(plan, {}, given=given, declared=SCALED), command="")
 
 
