@@ -41,6 +41,14 @@ class Results:
         """A row for each positive control, with the columns of `claims`."""
         return _frame(rows.claims(self.report, of_controls=True))
 
+    @cached_property
+    def picture(self) -> "pd.DataFrame":
+        """A row for each cell that is printed and measured: both, with our 95 % interval."""
+        cells = self.cells
+        return cells[cells["published"].notna() & cells["mean"].notna()][
+            ["paper", "table", "row", "column", "published", "mean", "low_95", "high_95"]
+        ]
+
     def plot(self, table: str, form: str = "svg") -> bytes:
         """A table's picture, published against here, as svg, png or pdf.
 
