@@ -16,6 +16,8 @@ _TABULAR = (
 )
 BEGIN = re.compile(rf"\\begin\s*\{{({_TABULAR})\}}")
 _TWO_ARGUMENTS = ("tabular*", "tabularx", "tabulary", "xltabular", "NiceTabular*", "NiceTabularX")
+_GROUP = r"\{(?:[^{}\\]|\\.|\{(?:[^{}\\]|\\.|\{(?:[^{}\\]|\\.|\{(?:[^{}\\]|\\.)*\})*\})*\})*\}"
+"""Braces with up to three others inside each other."""
 _WIDTH, _BRACES = r"\s*(?:\[[^\]]*\])?", r"\s*\{[^{}]*\}"
 _FULL = r"\\(?:hline|midrule|Xhline|specialrule|hhline|hdashline|tabucline)(?![A-Za-z])"
 _RULES = re.compile(
@@ -26,8 +28,8 @@ _RULES = re.compile(
     rf"|rowstyle|noalign){_WIDTH}{_BRACES}"
     rf"|\\hhline\s*\{{(?:[^{{}}]|\{{[^{{}}]*\}})*\}}|\\specialrule(?:{_BRACES}){{3}}"
 )
-_TOKENS = re.compile(r"\\begin\b|\\end\b|\\\\\*?(?:[ \t]*\[[^\]\n]*\])?|\\.|[{}&]", re.DOTALL)
 _INNER = re.compile(r"\\begin\s*\{tabular\}\s*(?:\[[^\]]*\])?\s*\{(?:[^{}]|\{[^{}]*\})*\}")
+_LINE_END = re.compile(r"\\\\\*?(?:[ \t]*\[[^\]\n]*\])?")
 _MULTIROW = re.compile(
     r"\\multirow\s*(?:\[[^\]]*\])?\s*\{(-?)(\d+)\}\s*(?:\[[^\]]*\])?\s*(?:[*=]|\{[^{}]*\})"
     r"\s*(?:\[[^\]]*\])?\s*(?=\{)"
@@ -36,7 +38,8 @@ _MULTICOLUMN = re.compile(r"\\multicolumn\s*\{(\d+)\}")
 _SET_CELL = re.compile(r"\\SetCell\s*(?:\[([^\]]*)\])?\s*(?:\{[^{}]*\})?")
 _MACRO = re.compile(
     r"\\(?:(?:re)?newcommand\*?|providecommand\*?|def(?=\\))"
-    r"\s*(?:\{\s*\\[A-Za-z@]+\s*\}|\\[A-Za-z@]+)"
+    rf"\s*(?:\{{\s*\\[A-Za-z@]+\s*\}}|\\[A-Za-z@]+)[^{{}}]*{_GROUP}",
+    re.DOTALL,
 )
 _HIDDEN = re.compile(
     r"\\iffalse\b.*?\\fi\b|\\begin\{comment\}.*?\\end\{comment\}"
@@ -98,16 +101,18 @@ def plain(text: str) -> tuple[str, tuple[int, int], int | None, bool]:
     end = _end(text, first)
     if second := BEGIN.search(text, end):
         raise _refused(text, second.start(), "a second table begins; leave the one that is meant")
-    start, spec = _past_optional(text, first.end()), ""
-    for _ in range(2 if first[1] in _TWO_ARGUMENTS else 1):
-        start = text.find("{", start)
-        spec, start = text[start : (after := balanced(text, start))], after
+    arguments = 2 if first[1] in _TWO_ARGUMENTS else 1
+    head = rf"\s*(?:\[[^\]]*\])?(?:\s*({_GROUP})){{{arguments}}}"
+    head += r"(?:\s*\[[^\]]*\])?" if "Nice" in first[1] else ""
+    opening = re.compile(head, re.DOTALL).match(text, first.end())
+    if opening is None:
+        raise _refused(text, first.start(), f"the {first[1]} has no column types")
+    spec, start = opening[1], opening.end()
     for between in _BETWEEN.findall(spec):
         put = re.sub(r"\\(?:hspace|extracolsep|kern)\*?\s*(?:\{[^{}]*\})?", "", between)
         if re.search(r"\\pm|[^\s\\A-Za-z$|,;!:{}]", put):
             said = f"the column type puts '{between}' between cells; write it in them"
             raise _refused(text, first.start(), said)
-    start = _past_optional(text, start) if "Nice" in first[1] else start
     if other := re.compile(r"\\(?:input|include)(?![A-Za-z])").search(text, start, end):
         said = "rows come from another file; put them in the place of this command"
         raise _refused(text, other.start(), said)
@@ -118,8 +123,8 @@ def plain(text: str) -> tuple[str, tuple[int, int], int | None, bool]:
         rows = [[_in_maths(cell) for cell in row] for row in rows]
     lines = " \\\\\n".join(" & ".join(row) for row in rows)
     made = f"\\begin{{tabular}}{{{'l' * width}}}\n{lines}\n\\end{{tabular}}"
-    whole = _macros(text[: first.start()]) + MEANINGS + made
-    return whole, (len(rows), width), header, bool(_SIUNITX.search(spec))
+    macros = "".join(f"{found[0]}\n" for found in _MACRO.finditer(text[: first.start()]))
+    return macros + MEANINGS + made, (len(rows), width), header, bool(_SIUNITX.search(spec))
 
 
 def _in_maths(cell: str) -> str:
@@ -133,16 +138,6 @@ def bounded(rows: int, width: int) -> None:
     if width > limits.COLUMNS or rows * width > limits.CELLS:
         said = f"at most {limits.COLUMNS} columns and {limits.CELLS:,} cells are read"
         raise FedreproError(f"the table has {rows:,} rows of up to {width:,} columns; {said}")
-
-
-def balanced(text: str, start: int) -> int:
-    """Where the group that begins with the brace at `start` ends, behind its last brace."""
-    depth = 0
-    for found in re.finditer(r"\\.|[{}]", text[start:], re.DOTALL):
-        depth += (found[0] == "{") - (found[0] == "}")
-        if depth == 0 and found[0] == "}":
-            return start + found.end()
-    raise FedreproError("the table has a { without its }")
 
 
 def _end(text: str, first: re.Match[str]) -> int:
@@ -159,11 +154,6 @@ def _refused(text: str, place: int, said: str) -> FedreproError:
     return FedreproError(f"line {text.count(chr(10), 0, place) + 1}: {said}")
 
 
-def _past_optional(text: str, start: int) -> int:
-    found = re.compile(r"\s*\[[^\]]*\]").match(text, start)
-    return found.end() if found else start
-
-
 def _rows(body: str, is_tblr: bool) -> tuple[list[list[str]], int | None]:
     """The cells of each row that has any, and how many stand above the first full rule."""
     for ending in (r"\endfirsthead", r"\endhead"):
@@ -176,13 +166,12 @@ def _rows(body: str, is_tblr: bool) -> tuple[list[list[str]], int | None]:
     body = _INNER.sub("{", body).replace(r"\end{tabular}", "}")
     rows: list[list[str]] = []
     header = None
-    for line in _split(body, rows=True):
+    # What is in braces are lines within a cell.
+    body = re.sub(_GROUP, lambda group: _LINE_END.sub(" ", group[0]), body, flags=re.DOTALL)
+    for line in _LINE_END.split(body):
         if header is None and rows and re.search(_FULL, line):
             header = len(rows)
-        cells = [
-            re.sub(r"\\\\\*?(?:\[[^\]]*\])?", " ", cell).strip()  # lines within a cell
-            for cell in _split(_RULES.sub(" ", line), rows=False)
-        ]
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)&", _RULES.sub(" ", line))]
         if (longest := max(map(len, cells))) > limits.TEXT:
             said = f"a cell has {longest:,} characters; at most {limits.TEXT:,} are read"
             raise FedreproError(said)
@@ -196,21 +185,6 @@ def _rows(body: str, is_tblr: bool) -> tuple[list[list[str]], int | None]:
             if 0 <= top < i and j < len(rows[top]):
                 rows[top][j], row[j] = row[j], ""
     return rows, header
-
-
-def _split(text: str, rows: bool) -> list[str]:
-    """Parts between line ends, or between ampersands, outside of braces and environments."""
-    parts, depth, last = [], 0, 0
-    for found in _TOKENS.finditer(text):
-        token = found[0]
-        if token in ("{", r"\begin"):
-            depth += 1
-        elif token in ("}", r"\end"):
-            depth -= 1
-        elif depth == 0 and (token.startswith("\\\\") if rows else token == "&"):
-            parts.append(text[last : found.start()])
-            last = found.end()
-    return [*parts, text[last:]]
 
 
 def _without_set_cell(cells: list[str]) -> list[str]:
@@ -237,9 +211,3 @@ def _span(cell: str) -> int:
         said = f"spans {found[1][:20]} columns; at most {limits.COLUMNS} are read"
         raise FedreproError(f"a \\multicolumn {said}")
     return int(found[1]) if found else 1
-
-
-def _macros(text: str) -> str:
-    """The definitions of an author's own commands."""
-    bodies = ((found.start(), text.find("{", found.end())) for found in _MACRO.finditer(text))
-    return "".join(f"{text[start : balanced(text, at)]}\n" for start, at in bodies if at >= 0)
