@@ -16,10 +16,8 @@ from .plan import planned_cell, refused
 from .resolve import ENDS, MEASUREMENTS, Resolver, UnresolvedError
 
 
-def check(papers: Sequence[Paper]) -> tuple[tuple[Problem, ...], tuple[str, ...], tuple[str, ...]]:
+def check(papers: Sequence[Paper]) -> tuple[tuple[Problem, ...], tuple[str, ...]]:
     """What is wrong with loaded papers, and the names in them that nothing implements yet.
-
-    These are two lists: names that nobody declared, and those in the `vocabulary` of their paper.
 
     Wrong are options that a method refuses, profiles that read a round which is never reached or
     that set out to change what no experiment gives, claims that name no cell, and settings of
@@ -27,19 +25,15 @@ def check(papers: Sequence[Paper]) -> tuple[tuple[Problem, ...], tuple[str, ...]
     transcribed before their methods are written.
     """
     problems: list[Problem] = list(authors.check_all())
-    missing: dict[bool, dict[tuple[str, str], dict[str, None]]] = {False: {}, True: {}}
+    missing: dict[tuple[str, str], dict[str, None]] = {}
     for paper in papers:
         problems += _Checker(paper).check()
         for table in paper.tables:
             for named in _names(table):
                 if not names.exists(*named):
-                    where = missing[named[1] in paper.vocabulary].setdefault(named, {})
-                    where[f"{paper.id} {table.id}"] = None
-    undeclared, declared = (
-        tuple(f"{what} '{name}' ({', '.join(at)})" for (what, name), at in sorted(some.items()))
-        for some in missing.values()
-    )
-    return in_order(problems), undeclared, declared
+                    missing.setdefault(named, {})[f"{paper.id} {table.id}"] = None
+    told = (f"{what} '{name}' ({', '.join(at)})" for (what, name), at in sorted(missing.items()))
+    return in_order(problems), tuple(told)
 
 
 def _names(table: Table) -> Iterator[tuple[str, str]]:

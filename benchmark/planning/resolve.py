@@ -17,7 +17,7 @@ from ..spec import names, settings
 from ..spec.layers import AT, Layered, SettingsLayer, layered
 from ..spec.model import AS_PUBLISHED, Cell, Experiment, Origin, Override, Profile
 from ..spec.names import NONE
-from ..spec.settings import PRECISION, get, leaves
+from ..spec.settings import PRECISION, get
 
 MEASUREMENTS = {
     "relevance": "relevance",
@@ -181,9 +181,6 @@ def _resolved(
         return Resolved(None, f"no pre-trained encoder whose {metric} could be measured", read)
     if making.refused or making.missing:
         raise UnresolvedError(making.refused, making.missing)
-    if unread := _unread(experiment):
-        paths = ", ".join(f"'{path}'" for path in unread)
-        return Resolved(None, f"setting {paths} is not implemented", read)
     departures = []
     for path, origin in changed.origin.items():
         if path in making.used or (path == AT and config.stage == "federated"):
@@ -396,12 +393,6 @@ class _Making:
         self.used |= {f"{section}.{name}" for name in own}
         values = self._experiment.get(section) or {}
         return {name: value for name, value in values.items() if name in own}
-
-
-def _unread(experiment: Experiment) -> list[str]:
-    """Paths of settings that no option has; a run would silently ignore them."""
-    own = {path for _, what, name in names.used(experiment) for path in names.options(what, name)}
-    return [one for one, _ in leaves(experiment) if not settings.is_known(one) and one not in own]
 
 
 def shown(value: Any) -> str:

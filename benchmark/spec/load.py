@@ -32,9 +32,9 @@ def load_paper(id: str, root: Folders = None) -> Paper:
     both: tuple[_File[Any], ...] = (paper, *files)
     names.import_named([one.data for one in both])
     rules.check_paper(paper.data, id, paper.report)
-    admitted = rules.vocabulary(paper.data)
+    own = rules.own_options(paper.data)
     for table in files:
-        rules.check_table(table.data, paper.data, admitted, table.report)
+        rules.check_table(table.data, paper.data, own, table.report)
     models = [(one.report, one.model) for one in both if one.model is not None]
     if len(models) == len(both):
         rules.check_across(models)

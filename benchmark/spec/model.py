@@ -454,7 +454,6 @@ class Paper(InFile):
 
     name: as it calls its method, in short. own, baselines: patterns of the rows of methods that it
     proposes, and of those that it compares them with; leads are taken between the two.
-    vocabulary: names and settings of methods that are still to be written.
     readings: the alternatives under which its cells are bound (`spec.readings`).
     as_taken: the paper without these; None where there are none.
     """
@@ -469,7 +468,6 @@ class Paper(InFile):
     name: str = ""
     own: tuple[Text, ...] = ()
     baselines: tuple[Text, ...] = ()
-    vocabulary: tuple[Text, ...] = ()
     experiment: Settings = field(default_factory=dict)
     unstated: tuple[Unstated, ...] = ()
     tables: Annotated[tuple[Table, ...], Filled] = ()

@@ -3,7 +3,7 @@
 import contextlib
 import importlib
 import itertools
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -103,10 +103,10 @@ def options(what: str, name: str) -> Iterator[str]:
         yield from (f"{at}.{one}" for at, kinds in SECTIONS.items() if kind in kinds for one in own)
 
 
-def problem(what: str, name: str, admitted: Collection[str] = ()) -> str | None:
+def problem(what: str, name: str) -> str | None:
     """Why no spec may use a name, or None: it looks like a slip, or names an unusable module.
 
-    Another name that nothing implements may belong to a method to be written, as do `admitted`.
+    Another name that nothing implements may belong to a method that is yet to be written.
     """
     if what == "data set" and data_names.is_file(name):
         return None
@@ -120,7 +120,7 @@ def problem(what: str, name: str, admitted: Collection[str] = ()) -> str | None:
     for one in _KINDS.get(what, (what,)):
         why = why or registry.left_out(one).get(name)
     near = nearest(name, known(what), cutoff=MISSPELT)
-    if kind is None and near is not None and name not in admitted:
+    if kind is None and near is not None:
         return f"unknown {what} '{name}'; did you mean '{near}'?"
     return None if why is None else f"{what} '{name}' cannot be used: {why}"
 

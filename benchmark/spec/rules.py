@@ -22,7 +22,7 @@ SECTIONS = frozenset({path.split(".")[0] for path in settings.FIXED} | {"trainin
 def check_paper(data: Toml, folder: str, report: FileProblems) -> None:
     """Rules of paper.toml, in a folder of that name."""
     check_id(data, folder, report)
-    rules = _Rules(vocabulary(data), _table(data.get("profiles")), report)
+    rules = _Rules(own_options(data), _table(data.get("profiles")), report)
     rules.experiment(_table(data.get("experiment")), ("experiment",))
     rules.choices(data)
     for name, profile in ((name, _table(raw)) for name, raw in rules.known.items()):
@@ -42,18 +42,15 @@ def check_id(data: Toml, folder: str, report: FileProblems) -> None:
         report.add(("id",), f"'{data['id']}' must be the name of the folder, '{folder}'")
 
 
-def vocabulary(paper: Toml) -> frozenset[str]:
-    """What a raw paper.toml admits: its words, and options of modules of one's own that it names.
-
-    Tables share it, and it takes a walk through all of the file.
-    """
-    own = (path for what, name in names.used_within(paper) for path in names.options(what, name))
-    return frozenset([*(word for _, word in _items(paper, "vocabulary", of=str)), *own])
+def own_options(data: Toml) -> frozenset[str]:
+    """Paths of options of modules of one's own that a file names; it takes a walk through it."""
+    used = names.used_within(data)
+    return frozenset(path for what, name in used for path in names.options(what, name))
 
 
-def check_table(data: Toml, paper: Toml, admitted: frozenset[str], report: FileProblems) -> None:
-    """Rules of a table's file; `paper` is the raw paper.toml, `admitted` its `vocabulary`."""
-    rules = _Rules(admitted | vocabulary(data), _table(paper.get("profiles")), report)
+def check_table(data: Toml, paper: Toml, own: frozenset[str], report: FileProblems) -> None:
+    """Rules of a table's file; `paper` is the raw paper.toml, `own` its `own_options`."""
+    rules = _Rules(own | own_options(data), _table(paper.get("profiles")), report)
     rows, columns = list(_items(data, "rows")), list(_items(data, "columns"))
     rules.experiment(_table(data.get("experiment")), ("experiment",))
     rules.profiles(data, ())
@@ -107,19 +104,18 @@ def _reading_names(choices: Iterable[Unstated]) -> Iterator[tuple[KeyPath, str]]
 class _Rules:
     """Rules of settings and names.
 
-    vocabulary: settings and names that the paper may use, although nothing implements them yet.
+    own: paths of options of modules of one's own.
     known: the paper's profiles.
     """
 
-    vocabulary: frozenset[str]
+    own: frozenset[str]
     known: Toml
     report: FileProblems
 
     def binding(self, binding: Toml, at: KeyPath, fields: frozenset[str]) -> None:
-        sections = SECTIONS.union(word.split(".")[0] for word in self.vocabulary)
-        for key in (one for one in binding if one not in fields | sections):
-            self.report.add((*at, key), f"unknown key{suggestion(key, fields | sections)}")
-        known = {key: value for key, value in binding.items() if key in sections - fields}
+        for key in (one for one in binding if one not in fields | SECTIONS):
+            self.report.add((*at, key), f"unknown key{suggestion(key, fields | SECTIONS)}")
+        known = {key: value for key, value in binding.items() if key in SECTIONS - fields}
         self.experiment(known, at)
 
     def experiment(self, layer: Toml, at: KeyPath, prefix: str = "") -> None:
@@ -161,13 +157,13 @@ class _Rules:
             self.report.add(at, f"unknown {what} '{name}'{suggestion(name, names.known(what))}")
 
     def _setting_problem(self, path: str, value: Any) -> str | None:
-        said = settings.problem(path, value, self.vocabulary)
+        said = settings.problem(path, value, self.own)
         if said is None and path in names.PATHS and isinstance(value, str):
-            return names.problem(names.PATHS[path], value, self.vocabulary)
+            return names.problem(names.PATHS[path], value)
         return said
 
     def name(self, what: str, name: Any, at: KeyPath) -> None:
-        if isinstance(name, str) and (said := names.problem(what, name, self.vocabulary)):
+        if isinstance(name, str) and (said := names.problem(what, name)):
             self.report.add(at, said)
 
     def metric(self, data: Toml, at: KeyPath) -> None:
@@ -221,9 +217,9 @@ class _Rules:
 
     def path(self, path: str, at: KeyPath) -> bool:
         """Whether an experiment may have a value at `path`."""
-        if settings.is_known(path) or path in self.vocabulary:
+        if settings.is_known(path) or path in self.own:
             return True
-        near = suggestion(path, {*settings.known_paths(), *self.vocabulary, "at"})
+        near = suggestion(path, {*settings.known_paths(), *self.own, "at"})
         self.report.add(at, f"unknown path '{path}'{near}")
         return False
 

@@ -43,8 +43,13 @@ FIXED: Mapping[str, Any] = {
     "evaluation.data": str,
     "evaluation.part": str,
     "evaluation.test_part": str,
+    **dict.fromkeys(("costs.images", "costs.value_bits", "costs.value_bytes"), int),
+    "costs.code_rate": str,
 }
-"""Paths that every paper may use, with their types; all others are options of some class."""
+"""Paths that every paper may use, with their types; all others are options of some class.
+
+Those of `costs` are of formulas alone (`benchmark.analytic`).
+"""
 
 PRECISION = "training.precision"
 """The path of the precision in which networks multiply, of pre-training and evaluation as well."""
@@ -152,8 +157,8 @@ def is_known(path: str) -> bool:
     return any(True for _ in _hints(path))
 
 
-def problem(path: str, value: Any, vocabulary: Collection[str] = ()) -> str | None:
-    """Why no experiment may hold `value` at `path`, or None; `vocabulary` holds further paths.
+def problem(path: str, value: Any, more: Collection[str] = ()) -> str | None:
+    """Why no experiment may hold `value` at `path`, or None; `more` holds further paths.
 
     An unknown path is told with the nearest one that exists. A value must be of the type of some
     option of that name, within `spec.limits`.
@@ -161,11 +166,11 @@ def problem(path: str, value: Any, vocabulary: Collection[str] = ()) -> str | No
     if said := limits.setting_problem(value):
         return said
     if not is_known(path):
-        known = known_paths().union(vocabulary)
+        known = known_paths().union(more)
         within = ", ".join(sorted(name for name in known if name.startswith(f"{path}."))[:8])
         group = f": '{path}' is a group of keys ({within}, ...)"
         hint = group if within else suggestion(path, known)
-        return None if path in vocabulary else f"unknown key{hint}"
+        return None if path in more else f"unknown key{hint}"
     hints = _hints(path)
     said = misfit(value, next(hints))
     return said if said and all(misfit(value, hint) for hint in hints) else None

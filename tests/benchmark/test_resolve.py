@@ -168,11 +168,6 @@ def test_the_round_that_is_read_is_no_part_of_the_run(tiny: dict[str, Any]) -> N
     assert [(d.setting, d.paper, d.here) for d in after.departures] == [("at", "101", "100")]
 
 
-def test_a_setting_that_nothing_reads_is_not_silently_ignored(tiny_config: Make) -> None:
-    with pytest.raises(AssertionError, match=r"setting 'evaluation\.folds'"):
-        tiny_config({"evaluation": {"folds": 5}})
-
-
 @pytest.mark.parametrize("change", [{"training": {"rounds": 3}}, {"clients": {"image_size": 10}}])
 def test_what_was_resolved_before_changes_nothing(
     tiny: dict[str, Any], change: dict[str, Any]

@@ -82,7 +82,6 @@ def test_every_option_of_every_class_is_a_known_key(kind: str) -> None:
 
 def test_known_options_are_checked_with_their_types() -> None:
     assert settings.problem("training.rounds", 5) is None
-    assert settings.problem("training.later", 5, vocabulary=["training.later"]) is None
     for path, value, said in [
         ("training.round", 5, "did you mean 'training.rounds'?"),
         ("training.rounds", "5", "must be a whole number, not '5'"),

@@ -271,27 +271,13 @@ def test_all_mistakes_of_all_files_are_reported_at_once(tmp_path: Path) -> None:
     ]
 
 
-def test_a_name_that_nobody_declared_ends_the_check_with_1(
+def test_a_name_that_nothing_implements_ends_the_check_with_1(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = TABLE.replace('"cpcfl"', '"fedsomething"')
     monkeypatch.setenv("FEDREPRO_TABLES", str(tmp_path))
-    write_made_up(tmp_path, PAPER, table)
+    write_made_up(tmp_path, PAPER, TABLE.replace('"cpcfl"', '"fedsomething"'))
     assert main(["check", "made-up"]) == 1
     assert "NOT IMPLEMENTED: method 'fedsomething' (made-up 3)" in capsys.readouterr().out
-    write_made_up(tmp_path, f'vocabulary = ["fedsomething"]\n{PAPER}', table)
-    assert main(["check", "made-up"]) == 0
-    said = capsys.readouterr().out
-    assert "declared, not implemented yet: method 'fedsomething'" in said
-    assert "NOT IMPLEMENTED" not in said
-
-
-def test_vocabulary_admits_options_and_names_to_come(tmp_path: Path) -> None:
-    table = TABLE.replace('method = "cpcfl"', 'method = "cpcfl-2"\ntraining.threshhold = 0.5')
-    words = 'vocabulary = ["training.threshhold", "cpcfl-2"]\n'
-    write_made_up(tmp_path, words + PAPER, table)
-    (loaded,) = load_papers(tmp_path)
-    assert loaded.tables[0].cells[2].experiment["training"]["threshhold"] == 0.5
 
 
 def test_a_table_number_is_used_once(tmp_path: Path) -> None:
@@ -325,7 +311,7 @@ def test_no_wrong_shape_anywhere_is_more_than_a_complaint() -> None:
         (
             TABLE,
             Table,
-            lambda data, to: rules.check_table(data, paper, rules.vocabulary(paper), to),
+            lambda data, to: rules.check_table(data, paper, rules.own_options(paper), to),
         ),
     ]:
         original = tomllib.loads(text, parse_float=Decimal)

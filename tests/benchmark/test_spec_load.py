@@ -18,7 +18,6 @@ id = "made-up"
 title = "A paper"
 authors = "N. N."
 year = 2023
-vocabulary = ["training.threshold"]
 
 [experiment]
 clients.data = "stl10"
@@ -60,7 +59,7 @@ ddof = 1
 
 [experiment]
 training.local_epochs = 2
-training.threshold = 0.5
+training.weight_decay = 0.5
 
 [profiles.reduced]
 overrides = [{ path = "training.rounds", value = 3, why = "table" }]

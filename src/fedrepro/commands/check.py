@@ -10,19 +10,18 @@ from fedrepro.commands import _options as options
 from fedrepro.commands._terminal import folded, print_json
 
 EXAMPLE = "fedrepro check cpcfl"
-_DECLARE = "then add its name to 'vocabulary' in paper.toml"
 ARGUMENTS = (*options.PAPERS, options.flag("--json", "problems and names as JSON"))
 
 
 def execute(given: argparse.Namespace) -> int:
-    """2 if there are problems, else 1 if a name is neither implemented nor declared."""
+    """2 if there are problems, else 1 if a name is not implemented."""
     try:
         papers = options.papers(given)
-        problems, unimplemented, declared = check(papers)
+        problems, unimplemented = check(papers)
     except InvalidSpecError as found:
         if not given.json:
             raise
-        papers, problems, unimplemented, declared = (), found.problems, (), ()
+        papers, problems, unimplemented = (), found.problems, ()
     counts = {
         paper.id: {
             "tables": len(paper.printed),
@@ -34,17 +33,13 @@ def execute(given: argparse.Namespace) -> int:
     code = 2 if problems else 1 if unimplemented else 0
     if given.json:
         plain = {"papers": counts, "problems": [one.as_plain() for one in problems]}
-        waiting = {"unimplemented": unimplemented, "declared": declared}
         warnings = [one.as_plain() for one in narrow_margins(papers)]
-        print_json({**plain, **waiting, "warnings": warnings})
+        print_json({**plain, "unimplemented": unimplemented, "warnings": warnings})
         return code
     for problem in problems:
         print(problem)
     for missing in unimplemented:
-        said = f"NOT IMPLEMENTED: {missing}; its cells cannot run (to be written? {_DECLARE})"
-        print(folded(said))
-    for missing in declared:
-        print(folded(f"declared, not implemented yet: {missing}"))
+        print(folded(f"NOT IMPLEMENTED: {missing}; its cells cannot run"))
     for warning in narrow_margins(papers):
         print(folded(f"warning: {warning}"))
     totals = sum(map(Counter, counts.values()), Counter[str]())

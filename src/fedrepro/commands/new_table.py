@@ -56,7 +56,7 @@ def execute(given: argparse.Namespace) -> int:
     paper = template("paper.toml", id=given.paper, published=_PUBLISHED)
     new = {} if (folder / PAPER_FILE).exists() else {folder / PAPER_FILE: paper}
     write_new({**new, folder / f"{given.table}.toml": text})
-    problems, _, _ = check([load_paper(given.paper, root)])
+    problems, _ = check([load_paper(given.paper, root)])
     for line in (*map(str, problems), *parsed.report()):
         print(line)
     if parsed.count("odd"):
