@@ -16,7 +16,7 @@ from tools.bench.shapes import SHAPES
 pytestmark = pytest.mark.speed
 
 GROUPS: dict[str, tuple[Callable[[], cases.Group], int]] = {
-    **{name: (partial(cases.rounds, shape), 7) for name, shape in SHAPES.items()},
+    **{name: (partial(cases.rounds, shape), 5) for name, shape in SHAPES.items()},
     "views": (cases.views, 3),
 }
 """By name: what builds the calls, and how many there are."""

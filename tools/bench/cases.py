@@ -10,7 +10,7 @@ from torch import Tensor
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.training.steps import Grouping
 from tests.whole_torchvision import ensure_torchvision
-from tools.bench.rounds import central_rounds, engine_round, plain_round
+from tools.bench.rounds import central_round, engine_round, plain_round
 from tools.bench.shapes import IMAGES, Shape, federation
 
 Call = Callable[[], Any]
@@ -27,7 +27,7 @@ class Group:
 def rounds(shape: Shape, clients: int = 10) -> Group:
     """A round of FedAvg: centrally (the limit), a plain loop, the engine."""
     data = federation(shape, [IMAGES] * clients)
-    calls: dict[str, Call] = dict(central_rounds(shape, data))
+    calls: dict[str, Call] = {"central": central_round(shape, data)}
     calls["plain loop"] = plain_round(shape, data)
     calls["engine"] = engine_round(shape, data)
     calls["engine, one after the other"] = engine_round(shape, data, Grouping(1))

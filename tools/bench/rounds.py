@@ -1,17 +1,16 @@
 """One round of FedAvg: by the engine, by a plain tight loop, and centrally in big batches.
 
 All three pass over the same number of images. The central one is the limit: what the arithmetic
-alone costs on this machine, with the fastest convolution of three.
+alone costs on this machine.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from fedrepro.methods.data.federation import Federation
-from fedrepro.methods.nn import layers
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, weighted_average
 from fedrepro.methods.training.local import train_clients
@@ -77,7 +76,6 @@ def train(
     epochs: int,
     batch_size: int,
     stream: torch.Generator,
-    channels_last: bool = False,
 ) -> None:
     """Plain training on the images `own` with a fresh fused Adam."""
     assert data.train.labels is not None
@@ -86,40 +84,13 @@ def train(
     for _ in range(epochs):
         for batch in own[torch.randperm(len(own), generator=stream)].split(batch_size):
             x = images[batch].float().div_(255)
-            x = layers.channels_last(x) if channels_last else x
             steps.zero_grad(set_to_none=True)
             F.cross_entropy(module(x), labels[batch]).backward()
             steps.step()
 
 
-class Unfolded(nn.Conv2d):
-    """The convolution as one matrix product over unfolded patches."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        (kernel, _), (stride, _), (padding, _) = self.kernel_size, self.stride, self.padding  # type: ignore[misc]
-        side = (x.shape[2] + 2 * padding - kernel) // stride + 1
-        patches = F.unfold(x, kernel, padding=padding, stride=stride)
-        assert self.bias is not None
-        out = self.weight.flatten(1) @ patches + self.bias.view(-1, 1)
-        return out.view(len(x), -1, side, side)
-
-
-def central_rounds(shape: Shape, data: Federation) -> Sequence[tuple[str, Callable[[], None]]]:
-    """The same image passes in batches of 256 by three convolutions; the fastest is the limit."""
-    everything = torch.cat(data.train_of)
-
-    def run(module: nn.Sequential, channels_last: bool) -> Callable[[], None]:
-        stream = torch.Generator().manual_seed(0)
-        return lambda: train(module, data, everything, EPOCHS, BIG_BATCH, stream, channels_last)
-
-    unfolded = shape.module()
-    for i, layer in enumerate(unfolded):
-        if isinstance(layer, nn.Conv2d):
-            layer.__class__ = Unfolded
-            unfolded[i] = layer
-    last = shape.module().to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    return [
-        ("oneDNN", run(shape.module(), False)),
-        ("channels last", run(last, True)),
-        ("unfold and matrix product", run(unfolded, False)),
-    ]
+def central_round(shape: Shape, data: Federation) -> Callable[[], None]:
+    """The same image passes in batches of 256: the limit."""
+    everything, module = torch.cat(data.train_of), shape.module()
+    stream = torch.Generator().manual_seed(0)
+    return lambda: train(module, data, everything, EPOCHS, BIG_BATCH, stream)
