@@ -203,7 +203,7 @@ class RunSummary:
     """One unique run behind the cells.
 
     config: its settings; `start` is the key of the run that it starts from. errors: `trial 3:
-    diverged at round 7` for each trial that failed. source: SHA-256 by file of its code.
+    diverged at round 7` for each trial that failed.
     """
 
     key: str
@@ -214,7 +214,6 @@ class RunSummary:
     config: Mapping[str, Any]
     counts: Mapping[str, float]
     errors: tuple[str, ...] = ()
-    source: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

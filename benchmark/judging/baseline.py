@@ -5,7 +5,7 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
@@ -17,9 +17,6 @@ from ..results import Report
 from ..store.files import path_segment, write_whole
 
 Read = TypeVar("Read")
-SCHEMA = 2
-REPORTS = 2
-"""The schemas of baselines and of reports."""
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 """For what is read back: no type is guessed, and no number is infinite or none."""
 
@@ -62,7 +59,7 @@ class Recorded:
     tables: dict[str, str]
     retention: dict[str, float]
     failed: tuple[str, ...]
-    schema: int = SCHEMA
+    schema: Literal[2] = 2
 
     @property
     def trained(self) -> dict[str, RecordedCell]:
@@ -95,28 +92,16 @@ def path_for(root: Path, paper: str, profile: str, on: str | None) -> Path:
 
 
 def save(path: Path, baseline: Recorded) -> None:
-    """Writes a baseline, replacing an older one.
-
-    Raises `FedreproError` if nothing was trained or the file cannot be written.
-    """
+    """Writes a baseline, replacing an older one; `FedreproError` if nothing was trained."""
     if not baseline.trained:
         raise FedreproError("no cell of this report was trained, so there is nothing to record")
     text = json.dumps(asdict(baseline), indent=1, sort_keys=True)
-    try:
-        write_whole(path, f"{text}\n".encode())
-    except OSError as error:
-        raise FedreproError(f"cannot write the baseline {path}: {error.strerror}") from None
+    write_whole(path, f"{text}\n".encode())
 
 
 def load(path: Path) -> Recorded:
     """A recorded baseline; `FedreproError` if there is none, or it is damaged or of old schema."""
-    found = _read(path, "baseline", TypeAdapter(Recorded).validate_json)
-    if found.schema != SCHEMA:
-        raise FedreproError(
-            f"the baseline {path} has schema {found.schema}, this version reads {SCHEMA}: record "
-            "it again"
-        )
-    return found
+    return _read(path, "baseline", TypeAdapter(Recorded).validate_json, "record it again")
 
 
 def read_reports(path: Path) -> list[Recorded]:
@@ -124,40 +109,31 @@ def read_reports(path: Path) -> list[Recorded]:
 
     def parse(content: bytes) -> list[Recorded]:
         found = TypeAdapter(list[dict[str, Any]] | dict[str, Any]).validate_json(content)
-        reports = found if isinstance(found, list) else [found]
-        for one in reports:
-            if one.get("schema", REPORTS) != REPORTS:
-                raise FedreproError(
-                    f"{path} has schema {one['schema']} of reports, this version reads {REPORTS}: "
-                    "make it again with `fedrepro report`"
-                )
-        return [_recorded(one) for one in reports]
+        return [_recorded(one) for one in (found if isinstance(found, list) else [found])]
 
-    return _read(path, "fedrepro report", parse)
+    return _read(path, "fedrepro report", parse, "make it again with `fedrepro report`")
 
 
-def _read(path: Path, what: str, parse: Callable[[bytes], Read]) -> Read:
+def _read(path: Path, what: str, parse: Callable[[bytes], Read], again: str) -> Read:
     """The content of a file as `parse` makes it; raises `FedreproError` for any other file."""
     try:
         return parse(path.read_bytes().removeprefix(BOM_UTF8))
     except FileNotFoundError:
         raise FedreproError(f"there is no {what} {path}") from None
-    except OSError as error:
-        raise FedreproError(f"cannot read the {what} {path}: {error.strerror}") from None
     except (KeyError, TypeError) as error:
         problem = repr(error)
     except ValidationError as error:
         first: Any = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"]))
         problem = " ".join(f"{place}: {first['msg']}".removeprefix(": ").split())
-    raise FedreproError(f"{path} is no {what}: {problem}")
+    raise FedreproError(f"{path} is no {what} of this version: {problem}; {again}")
 
 
 def _recorded(report: Mapping[str, Any]) -> Recorded:
     made, tables = report["provenance"], (*report["tables"], *report["controls"])
     claims = {f"{table['id']}: {one['id']}": one for table in tables for one in table["claims"]}
     plain = {
-        **{name: report[name] for name in ("paper", "profile", "on", "series")},
+        **{name: report[name] for name in ("schema", "paper", "profile", "on", "series")},
         **{name: made[name] for name in ("created", "commit", "device", "versions")},
         "cells": {
             place_of(table["id"], cell["row"], cell["column"]): {

@@ -40,7 +40,6 @@ def run_summaries(plan: Plan, evidence: Evidence) -> tuple[RunSummary, ...]:
                 if (sample := describe([x.counts[name] for x in records if name in x.counts]))
             },
             errors=evidence.errors(config),
-            source=dict(records[0].source) if records else {},
         )
         for config in plan.runs
         for records in [evidence.records(config)]

@@ -19,7 +19,7 @@ Pure functions over numbers; `docs/verdicts.md` defines the words. Choices made 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -134,40 +134,36 @@ def judge_table(cells: Sequence[JudgedCell], suffix: str = "") -> list[Verdict]:
 def _undecided(cell: JudgedCell) -> Verdict:
     n = len(cell.trials)
     difference = float(np.mean(cell.trials)) - cell.published.value if n else None
+    reason = f"All {n} trials gave the same value, so their spread is not known."
     if n < 2:
         reason = f"{n} trial{'s' if n != 1 else ''}: a spread needs at least two."
-        return Verdict("INCONCLUSIVE", reason, difference=difference)
-    reason = f"All {n} trials gave the same value, so their spread is not known."
-    return Verdict("INCONCLUSIVE", reason, difference=difference)
+    return Verdict("INCONCLUSIVE", reason, difference)
+
+
+_REASONS: Mapping[Detail, str] = {
+    "REPRODUCED": "The {shown} and its 90 % interval, rounding included, lie within {margin} "
+    "({equivalent}).",
+    "DISCREPANT": "The {shown} lies beyond {margin} ({beyond} after Holm's correction over the "
+    "table).",
+    "SHIFTED": "The {shown} is outside the {within}, but not shown to be beyond {margin}.",
+    "COMPATIBLE": "The {shown} is inside the {within}; equivalence within {margin} is not shown.",
+    "INCONCLUSIVE": "The {shown} with standard error {error} is neither shown to be within "
+    "{margin} nor beyond.",
+}
 
 
 def _verdict(published: PublishedValue, one: Assessment, suffix: str) -> Verdict:
     half, word = one.half_width(1 - LEVEL), one.word
-    shown = f"difference {one.difference:+.3g}{suffix}".replace("-", "−")
-    margin = f"±{one.margin:.3g}{suffix}"
-    within = f"±{one.half_width(0.975):.3g}{suffix} in which 95 % of replications fall"
-    if word == "REPRODUCED":
-        reason = (
-            f"The {shown} and its 90 % interval, rounding included, lie within "
-            f"{margin} ({p_text(one.p_equivalent)})."
-        )
-    elif word == "DISCREPANT":
-        reason = (
-            f"The {shown} lies beyond {margin} "
-            f"({p_text(one.p_beyond)} after Holm's correction over the table)."
-        )
-    elif word == "SHIFTED":
-        reason = f"The {shown} is outside the {within}, but not shown to be beyond {margin}."
-    elif word == "COMPATIBLE":
-        reason = f"The {shown} is inside the {within}; equivalence within {margin} is not shown."
-    else:
-        error = max(error for error, _ in one.errors)
-        reason = (
-            f"The {shown} with standard error {error:.3g}{suffix} is neither shown to be "
-            f"within {margin} nor beyond."
-        )
+    reason = _REASONS[word].format(
+        shown=f"difference {one.difference:+.3g}{suffix}".replace("-", "−"),
+        margin=f"±{one.margin:.3g}{suffix}",
+        within=f"±{one.half_width(0.975):.3g}{suffix} in which 95 % of replications fall",
+        error=f"{max(error for error, _ in one.errors):.3g}{suffix}",
+        equivalent=p_text(one.p_equivalent),
+        beyond=p_text(one.p_beyond),
+    )
     interval = (one.difference - half, one.difference + half)
-    verdict = Verdict(word, _joined(reason, published.note), one.difference, interval)
+    verdict = _noted(Verdict(word, reason, one.difference, interval), published.note)
     if published.spread is not None:
         return verdict
     if word != "REPRODUCED":
@@ -189,7 +185,11 @@ def cell_verdicts(
         if isinstance(verdict, Margin):
             judged.append((cell, verdict))
         else:
-            verdicts[cell.key] = _noted(verdict, _lacking(cell, evidence))
+            trials = evidence.cells[cell.key]
+            lacking = trials.incomplete
+            if lacking is None and cell.kind == "analytic" and trials.failed:
+                lacking = f"The count failed: {trials.missing}"
+            verdicts[cell.key] = _noted(verdict, _sentence(lacking))
     sides = published_values_of(evidence.plan.paper, table) if judged else {}
     held = [
         JudgedCell(sides[cell.key], _counted(cell, evidence), margin.value)
@@ -214,14 +214,13 @@ def _without_judging(table: Table, planned: PlannedCell, evidence: Evidence) -> 
     if cell.skip is None and cell.printed.is_dash:
         return Verdict("DESCRIPTIVE", "The paper prints a dash here.")
     if not trials.found:
-        return Verdict("ERROR" if trials.is_error else "NOT RUN", _sentence(trials.missing or ""))
+        return Verdict("ERROR" if trials.is_error else "NOT RUN", _sentence(trials.missing))
     value, sample = cell.printed.value, describe(trials.found)
     difference = None if value is None or sample is None else sample.mean - float(value)
     settings = list(dict.fromkeys(one.setting for one in evidence.departures(planned)))
     if settings:
         more = f" and {len(settings) - 4} more" if len(settings) > 4 else ""
-        where = f"{', '.join(settings[:4])}{more}"
-        why = f"Not judged: the run departs from the paper in {where}."
+        why = f"Not judged: the run departs from the paper in {', '.join(settings[:4])}{more}."
         return Verdict("SCALED", why, difference)
     if value is None:
         return Verdict("DESCRIPTIVE", "The paper prints no value here; a claim needs ours.")
@@ -262,26 +261,15 @@ def _also_covered(table: Table, cell: Cell, margin: Margin) -> str:
     ]
     if own is None or not others:
         return ""
-    if margin.value <= float(max(own, *others) - min(own, *others)) / 2:
+    if 2 * margin.value <= float(max(own, *others) - min(own, *others)):
         return ""
     covered = sum(abs(float(other - own)) <= margin.value for other in others)
     return f"This margin also covers {covered} of {len(others)} other rows."
 
 
-def _lacking(cell: Cell, evidence: Evidence) -> str:
-    trials = evidence.cells[cell.key]
-    if trials.incomplete is None and cell.kind == "analytic" and trials.failed:
-        return _sentence(f"The count failed: {trials.missing}")
-    return _sentence(trials.incomplete or "")
-
-
 def _noted(verdict: Verdict, *more: str) -> Verdict:
-    return replace(verdict, reason=_joined(verdict.reason, *more))
+    return replace(verdict, reason=" ".join(filter(None, (verdict.reason, *more))))
 
 
-def _joined(*sentences: str) -> str:
-    return " ".join(filter(None, sentences))
-
-
-def _sentence(text: str) -> str:
-    return text if text.endswith(".") or not text else f"{text}."
+def _sentence(text: str | None) -> str:
+    return f"{text}." if text and not text.endswith(".") else text or ""

@@ -255,14 +255,14 @@ def test_a_baseline_lies_in_its_folder_whatever_the_profile_is_called(tmp_path, 
     ("content", "said"),
     [
         (None, "no baseline"),
-        ("{", "no baseline: Invalid JSON"),
+        ("{", "no baseline of this version: Invalid JSON"),
         ("{}", "no baseline"),
         ("3", "no baseline"),
-        (PLAIN | {"cells": []}, "no baseline: cells: "),
-        (PLAIN | {"cells": {"3: A": 5}}, "no baseline: cells.3: A: "),
+        (PLAIN | {"cells": []}, "version: cells: "),
+        (PLAIN | {"cells": {"3: A": 5}}, "version: cells.3: A: "),
         (PLAIN | {"cells": {"3: A": {"trials": "x", "verdict": "OPEN", "run": None}}}, "trials"),
         (PLAIN | {"cells": {"3: A": {"trials": [1e999], "verdict": "E", "run": None}}}, "finite"),
-        (PLAIN | {"versions": {"torch": 5}}, "no baseline: versions.torch: "),
+        (PLAIN | {"versions": {"torch": 5}}, "version: versions.torch: "),
         ("[" * 100_000, "recursion limit"),
         ('{"cells": ' * 100_000, "recursion limit"),
     ],
@@ -280,7 +280,7 @@ def test_a_missing_or_damaged_baseline_is_one_clear_line(tmp_path, content, said
 @pytest.mark.parametrize("schema", [1, 99])
 def test_a_baseline_of_another_schema_is_refused(tmp_path, schema):
     (tmp_path / "b.json").write_text(json.dumps(PLAIN | {"schema": schema}))
-    with pytest.raises(FedreproError, match=f"schema {schema}"):
+    with pytest.raises(FedreproError, match="schema: Input should be 2; record it again"):
         baseline.load(tmp_path / "b.json")
 
 
@@ -368,7 +368,10 @@ def test_two_reports_are_one_page_with_both_words_and_what_moved(tmp_path, capsy
         (json.dumps(changed(row=[5])), "no fedrepro report"),
         (json.dumps({**REPORT, "tables": 5}), "no fedrepro report"),
         (json.dumps({**REPORT, "on": ["x"]}), "on"),
-        (json.dumps({**REPORT, "schema": 1}), "has schema 1 of reports"),
+        (
+            json.dumps({**REPORT, "schema": 1}),
+            "be 2; make it again with `fedrepro report`",
+        ),
     ],
 )
 def test_what_is_no_report_is_one_line(tmp_path, capsys, text, named):

@@ -620,7 +620,6 @@ def test_the_report_says_where_its_numbers_come_from():
     run = report.runs[0]
     assert (run.seeds, run.cells, run.wall_s) == ((0, 1, 2), 1, 4.5)
     assert run.counts == {"parameters": 11.0}
-    assert run.source == {"methods/a.py": "1"}
     assert report.provenance.device == "cpu"
     assert report.provenance.data["digits/train"]["checksum"] == "c"
     assert report.provenance.training_s == 9.0
