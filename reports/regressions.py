@@ -29,7 +29,7 @@ def lines(one: BaselineCheck, paint: Callable[[str], str]) -> Iterator[str]:
 
 
 def json_text(found: Sequence[BaselineCheck]) -> str:
-    """What `fedrepro regress --json` prints: every movement with its sentence."""
+    """For a program: every movement with its sentence."""
 
     def facts(one: BaselineCheck, *names: str) -> dict[str, object]:
         return {name: getattr(one.baseline, name) for name in names}

@@ -32,10 +32,6 @@ class Problem:
         place = shown(self.file) if self.line is None else f"{shown(self.file)}:{self.line}"
         return f"{place}: {one_line(self.message)}"
 
-    def as_plain(self) -> dict[str, str | int | None]:
-        """The problem as JSON holds it."""
-        return {"file": shown(self.file), "line": self.line, "message": self.message}
-
 
 class InvalidSpecError(SpecError):
     """Everything that is wrong with the specs that were read, one problem a line."""

@@ -1,7 +1,6 @@
 import argparse
 import json
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +9,6 @@ import pytest
 
 import fedrepro
 from fedrepro.benchmark.data.sets.fashion_mnist import FashionMnist
-from fedrepro.benchmark.spec.folders import tables_root
 from fedrepro.cli import build_parser, main
 from fedrepro.commands import _terminal
 
@@ -101,7 +99,6 @@ def test_show_prints_a_table_in_every_format_and_says_how_to_run_it(
     assert "CP-CFL|SimCLR,T = 100" in shown("--format", "csv")
     assert r"\toprule" in shown("--format", "latex")
     assert "| CP-CFL SimCLR |" in shown("--format", "markdown")
-    assert json.loads(shown("--json"))["cells"][0]["verdict"]["word"] == "NOT RUN"
 
 
 def test_methods_tells_options_with_their_defaults(capsys: Said) -> None:
@@ -150,7 +147,6 @@ def test_one_report_is_on_the_papers_named(tmp_path: Path) -> None:
         (["regress", "--baselines", "b"], "record one with --record"),
         (["report", "--tables", "3"], "need one paper"),
         (["plan", "--tables", "3"], "need one paper"),
-        (["run", "cpcfl", "fcl"], "one report: fedrepro report cpcfl fcl"),
         (["report", "--profile", "nonesuch"], "no paper has a profile 'nonesuch'"),
     ],
 )
@@ -212,24 +208,6 @@ def test_several_plans_are_a_line_each_and_all_of_it(tmp_path: Path, capsys: Sai
     assert size.startswith("2 papers: ")
     assert size.endswith(f" cells, {trials} trials")
     assert left.startswith(f"no time for {trials} trials of ")
-
-
-def test_check_as_json_holds_problems_with_file_and_line(
-    tmp_path: Path, capsys: Said, monkeypatch: Patch
-) -> None:
-    assert main(["check", "cpcfl", "--json"]) == 0
-    sound = json.loads(capsys.readouterr().out)
-    assert sound["papers"]["cpcfl"]["cells"] == 558
-    assert sound["problems"] == []
-    shutil.copytree(tables_root() / "cpcfl", tmp_path / "cpcfl")
-    spec = tmp_path / "cpcfl" / "3.toml"
-    spec.write_text(spec.read_text(encoding="utf-8").replace("metric ", "metrik ", 1), "utf-8")
-    monkeypatch.setenv("FEDREPRO_TABLES", str(tmp_path))
-    assert main(["check", "cpcfl", "--json"]) == 2
-    (problem, *_) = json.loads(capsys.readouterr().out)["problems"]
-    assert problem["file"].endswith("3.toml")
-    assert "metrik" in spec.read_text(encoding="utf-8").splitlines()[problem["line"] - 1]
-    assert "did you mean 'metric'" in problem["message"]
 
 
 def clone(folder: Path) -> None:

@@ -100,10 +100,10 @@ def test_a_planted_regression_turns_the_steps_of_the_workflow_red(
         spec.write_text(head + rest[rest.index("[margin]") : rest.index("[[claims]]")], "utf-8")
     assert main([*line, "--record"]) == 0
     assert '--out "$OUT"' in step("Compare with the baselines")
-    outputs = ["--out", "out", "--json"]
+    outputs = ["--out", "out"]
     capsys.readouterr()
     assert main([*line, *outputs]) == 0
-    assert json.loads(capsys.readouterr().out)["passed"] is True
+    assert json.loads(Path("out/regress.json").read_text("utf-8"))["passed"] is True
 
     recorded = Path("results/baselines/mypaper-smoke.json")
     plain = json.loads(recorded.read_text("utf-8"))
@@ -112,9 +112,9 @@ def test_a_planted_regression_turns_the_steps_of_the_workflow_red(
     recorded.write_text(json.dumps(plain), "utf-8")
     assert main([*line, *outputs]) == 1
     said = capsys.readouterr()
-    (moved,) = json.loads(said.out)["papers"][0]["movements"]
+    (moved,) = json.loads(Path("out/regress.json").read_text("utf-8"))["papers"][0]["movements"]
     assert moved["difference"] == pytest.approx(-40)
-    assert f"REGRESSED mypaper {moved['sentence']}" in said.err
+    assert f"REGRESSED mypaper {moved['sentence']}" in said.out
     assert "**REGRESSED** 1: FedAvg" in Path("out/regress.md").read_text("utf-8")
 
     recorded.unlink()

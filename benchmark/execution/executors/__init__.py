@@ -46,11 +46,6 @@ class Executor(ABC):
         Raises `FedreproError` if workers cannot be started.
         """
 
-    @property
-    @abstractmethod
-    def slots(self) -> int:
-        """How many trials are trained at the same time, at most."""
-
 
 def find(name: str) -> type[Executor]:
     """The executor of that name; `FedreproError` if it, or a package that it needs, is missing."""

@@ -73,19 +73,16 @@ class ParslExecutor(Executor):
         if options.device == "auto":
             self.device = "cuda" if self.cluster.gpus_per_node else "cpu"
 
-    @property
-    def slots(self) -> int:
-        return self.cluster.slots
-
     def train(self, dispatch: Dispatch) -> None:
         kernel = self._start()
         watch = _NodeWatch(self.cluster, kernel.executors[_LABEL], dispatch.display.say)
         app = PythonApp(train_remotely, kernel)  # type: ignore[no-untyped-call]
         running: dict[Future[Result], Job] = {}
+        most = 2 * self.cluster.slots
         try:
             while True:
                 # As many wait there as are trained, so that no worker does between two trials.
-                while len(running) < 2 * self.slots and (job := dispatch.next()) is not None:
+                while len(running) < most and (job := dispatch.next()) is not None:
                     dispatch.display.started(job.name, job.label)
                     encoder = dispatch.encoder_of(job)
                     weights = None if encoder is None else encoder.read_bytes()

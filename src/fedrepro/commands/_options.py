@@ -62,17 +62,6 @@ def file(name: str, help: str, **settings: Any) -> Argument:
     return option(name, type=Path, metavar="FILE", help=help, **settings)
 
 
-def one_of(*arguments: Argument) -> Argument:
-    """Options of which one may be given."""
-
-    def add(parser: argparse._ActionsContainer) -> None:
-        group = parser.add_mutually_exclusive_group()
-        for one in arguments:
-            one(group)
-
-    return add
-
-
 def _folder(text: str) -> Path:
     if not text:  # which would be the working folder
         raise argparse.ArgumentTypeError("a folder is needed, not an empty text")

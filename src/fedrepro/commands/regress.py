@@ -2,7 +2,6 @@
 
 import argparse
 import shlex
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
@@ -42,7 +41,6 @@ ARGUMENTS = (
         "--exact",
         "any changed number is a regression, where versions and processor are the baseline's",
     ),
-    options.flag("--json", "print what moved as JSON, and the lines as errors are"),
     *options.PLACES,
     options.out("default: none is written"),
     *options.EXECUTION,
@@ -51,8 +49,8 @@ ARGUMENTS = (
 
 def execute(given: argparse.Namespace) -> int:
     """1 if anything has regressed or a trial failed, 2 without a baseline, else 0."""
-    if given.record and (given.json or given.exact):
-        raise FedreproError("--record compares nothing: leave out --json and --exact")
+    if given.record and given.exact:
+        raise FedreproError("--record compares nothing: leave out --exact")
     if given.with_failed and not given.record:
         raise FedreproError("--with-failed needs --record")
     # What the last comparison left must not outlive an error of this one.
@@ -75,15 +73,8 @@ def execute(given: argparse.Namespace) -> int:
         write_report([report for report, _, _ in found], given.out)
         for name, text in regressions.files(compared).items() if compared else ():
             write_whole(given.out / name, text.encode())
-        _say(f"report: {given.out / 'report.html'}", given)
-    if given.json:
-        print(regressions.json_text(compared), end="")
+        print(f"report: {given.out / 'report.html'}")
     return max(code for _, _, code in found)
-
-
-def _say(line: str, given: argparse.Namespace) -> None:
-    """Prints a line; where standard output is for a program, to standard error."""
-    print(line, file=sys.stderr if given.json else sys.stdout)
 
 
 def _place(paper: Paper, given: argparse.Namespace) -> Path:
@@ -100,7 +91,7 @@ def _one(paper: Paper, given: argparse.Namespace) -> tuple[Report, BaselineCheck
     not_run = trained(plan, store, given)
     report = judged(plan, store, not_run, since=clock, audit=given.out is not None)
     for trial in failed_trials(report):
-        _say(f"{paper.id}: FAILED, {trial}", given)
+        print(f"{paper.id}: FAILED, {trial}")
     if baseline is None:
         _check_failed(report, given.with_failed)
         recorded = baselines.recorded(report)
@@ -110,7 +101,7 @@ def _one(paper: Paper, given: argparse.Namespace) -> tuple[Report, BaselineCheck
         return report, None, 0
     found = check(baseline, report, exact=given.exact)
     for line in regressions.lines(found, paint):
-        _say(line, given)
+        print(line)
     return report, found, int(not found.passed)
 
 

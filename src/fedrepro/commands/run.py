@@ -3,14 +3,12 @@
 import argparse
 from time import perf_counter
 
-from fedrepro.benchmark.errors import FedreproError
 from fedrepro.commands import _options as options
 from fedrepro.commands._judged import default_folder, judged, show, store_at, trained
 
 EXAMPLE = "fedrepro run cpcfl --tables 3 --rows 'CP-CFL|*'"
 ARGUMENTS = (
     *options.PAPER,
-    options.option("others", nargs="*", help=argparse.SUPPRESS),
     *options.CELLS,
     *options.PLACES,
     options.out(),
@@ -32,11 +30,6 @@ ARGUMENTS = (
 def execute(given: argparse.Namespace) -> int:
     """Runs, judges and reports."""
     clock = perf_counter()
-    if given.others:
-        papers = [given.paper, *given.others]
-        runs = "; ".join(f"fedrepro run {paper}" for paper in papers)
-        together = f"fedrepro report {' '.join(papers)}"
-        raise FedreproError(f"one paper a run: {runs}; then one report: {together}")
     plan = options.plan(given, options.paper(given))
     store = store_at(given.store)
     # Before the training, so that a name that no folder can have costs no work.

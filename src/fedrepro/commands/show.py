@@ -5,12 +5,11 @@ import os
 import sys
 
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.plain import as_plain
 from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.store.files import write_whole
 from fedrepro.commands import _options as options
 from fedrepro.commands._judged import judged, store_at
-from fedrepro.commands._terminal import paint, print_json
+from fedrepro.commands._terminal import paint
 
 EXAMPLE = "fedrepro show cpcfl 3 --rows 'CP-CFL|*'"
 _FORMATS = ("text", "csv", "latex", "markdown", "svg", "png", "pdf")
@@ -19,10 +18,7 @@ ARGUMENTS = (
     options.option("table", metavar="TABLE", help="table or figure, for example 3 or figure-4"),
     *options.CELLS_OF_A_TABLE,
     *options.PLACES,
-    options.one_of(
-        options.option("--format", choices=_FORMATS, default="text", help="default: text"),
-        options.flag("--json", "the judged table as JSON"),
-    ),
+    options.option("--format", choices=_FORMATS, default="text", help="default: text"),
     options.file("--out", "write it there (default: standard output)"),
 )
 
@@ -32,9 +28,6 @@ def execute(given: argparse.Namespace) -> None:
     given.tables = [given.table]
     store, paper = store_at(given.store), options.paper(given)
     report = judged(options.plan(given, paper), store, audit=given.format == "text")
-    if given.json:
-        print_json(as_plain((*report.tables, *report.controls)[0]))
-        return
     shown = _shown(report, given.format)
     if given.out is not None:
         write_whole(given.out, shown)
