@@ -19,10 +19,7 @@ _SHARE = 20.0
 
 
 class Checkpoint:
-    """Saves a trial before a step once `every_s` seconds have passed; without `write` never.
-
-    write: takes what is to be saved. saved: what `write` was given last, to go on from.
-    """
+    """Saves a trial by `write` before a step once `every_s` have passed; `saved`: the last one."""
 
     def __init__(
         self,

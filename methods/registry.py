@@ -168,10 +168,7 @@ def class_in(module: str, base: type) -> Any:
 
 
 def add(kind: str, package: str, module: str, name: str) -> None:
-    """A kind of contributions that lies above this package: where they lie, and their base class.
-
-    package, module: dotted, not imported. name: of the class in `module`.
-    """
+    """A kind that lies above this package: the dotted package, and its base class in `module`."""
     _BASES[kind] = (package, module, name)
     GROUPS[kind] = f"fedrepro.{package.rpartition('.')[2]}"
 

@@ -13,10 +13,7 @@ import torch
 
 @dataclass(frozen=True)
 class Seeds:
-    """The random streams of one trial.
-
-    series: which of the independent series of trials it belongs to.
-    """
+    """The random streams of one trial, of one of several independent series of trials."""
 
     trial: int
     series: int = 0

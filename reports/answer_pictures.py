@@ -143,13 +143,11 @@ def _figure(table: TableResult, found: Sequence[Point], x_label: str) -> tuple[F
 
 
 def _legend(figure: Figure, drawings: Sequence[Any], names: Sequence[str], across: int) -> None:
-    """Names within a drawing, at its lower left, so that it can be saved with them."""
     look: dict[str, Any] = {"fontsize": 7, "frameon": False, "columnspacing": 1.2}
     figure.legend(drawings, names, ncols=across, loc="lower left", borderaxespad=0.3, **look)
 
 
 def _line_of_equals(axes: Axes) -> None:
-    """Within what both axes show."""
     low = max(axes.get_xlim()[0], axes.get_ylim()[0])
     high = min(axes.get_xlim()[1], axes.get_ylim()[1])
     if low < high:

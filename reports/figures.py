@@ -102,7 +102,6 @@ def _plot(series: Series) -> Figure:
 
 
 def _curves(axes: Axes, series: Series) -> None:
-    """Mean over trials, with the range of the trials as a band."""
     axes.grid()
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     for i, trials in enumerate(series.lines.values()):
@@ -116,7 +115,6 @@ def _curves(axes: Axes, series: Series) -> None:
 
 
 def _scatter(axes: Axes, series: Series) -> None:
-    """A large mark at the mean over trials, faint ones for the trials."""
     axes.grid()
     for i, trials in enumerate(series.lines.values()):
         if trials:
@@ -127,7 +125,6 @@ def _scatter(axes: Axes, series: Series) -> None:
 
 
 def _choices(axes: Axes, series: Series) -> None:
-    """Which model each client chose in each round; one colour a model."""
     matrix = np.array(series.matrix)
     rounds, clients = matrix.shape
     axes.imshow(
@@ -157,7 +154,6 @@ def _counts(axes: Axes, series: Series) -> None:
 
 
 def _points(axes: Axes, series: Series) -> None:
-    """A map, where only nearness means anything, so that both axes have one scale."""
     axes.set(xticks=[], yticks=[])
     axes.set_aspect("equal", adjustable="datalim")
     for i, [pair] in enumerate(series.lines.values()):
@@ -165,7 +161,6 @@ def _points(axes: Axes, series: Series) -> None:
 
 
 def _pictures(series: Series) -> Figure:
-    """A grid of pictures, each named above it; pixels stay pixels."""
     lines = -(-len(series.pictures) // _ACROSS)
     figure = Figure(figsize=(_WIDTH * 1.4, 1.8 * lines), layout="constrained")
     grid = figure.subplots(lines, _ACROSS, squeeze=False)

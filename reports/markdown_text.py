@@ -55,7 +55,6 @@ def block(text: str) -> str:
 
 
 def _longest(text: str) -> int:
-    """The longest run of backticks."""
     return max(map(len, re.findall("`+", text)), default=0)
 
 

@@ -72,7 +72,6 @@ def count_costs(method: FederatedMethod, task: Task, images: int) -> ClientCosts
 
 
 def _received(method: FederatedMethod, task: Task, start: Server) -> list[int]:
-    """Bytes that each client receives in the first round."""
     tiny, clients = _tiny(task, 1), range(task.federation.n_clients)
     with Shapes():
         each = [
@@ -129,10 +128,7 @@ def _fitted(points: Sequence[tuple[int, Fraction]]) -> Callable[[int], Fraction]
 def _rounds(
     method: FederatedMethod, task: Task, server: Server, client: int, images: int, epochs: int
 ) -> list[ClientCosts]:
-    """The first rounds of a client that takes part alone, its images being one batch.
-
-    exchanged: bytes of that round. maps: the most at any time.
-    """
+    """The first rounds of a client alone (`exchanged`: in each), its images being one batch."""
     tiny = _tiny(task, images)
     # SGD's steps can be recorded; what another optimiser keeps is not counted anyway.
     short = replace(method, rounds=_ROUNDS, local_epochs=epochs, batch_size=images, optimizer="sgd")

@@ -22,17 +22,12 @@ from ..state import n_bytes
 
 
 class _Handle:
-    """A tensor that autograd keeps."""
-
     def __init__(self, value: Tensor) -> None:
         self.value = value
 
 
 class OpTrace:
-    """flops: by torch's formulas. most: the most bytes that autograd held at one time.
-
-    weights, gradients: the most bytes that an optimiser's step had.
-    """
+    """flops: by torch's formulas; of the rest the most bytes at one time, or in a step."""
 
     def __init__(self) -> None:
         self.flops = self.weights = self.gradients = self.now = self.most = 0
@@ -154,11 +149,7 @@ def _laid_out(found: Any, args: tuple[Any, ...]) -> Any:
 
 
 def _channels_last(value: Any) -> bool:
-    """Whether images, or a kernel, are for PyTorch's operators ones whose channels lie innermost.
-
-    The rule of `is_strides_like_channels_last` in c10/core/MemoryFormat.h, which decides where
-    single channels or pixels fit both layouts.
-    """
+    """Whether channels lie innermost (`is_strides_like_channels_last`, c10/core/MemoryFormat.h)."""
     if not isinstance(value, Tensor) or value.dim() != _IMAGES or not value.numel():
         return False
     least, strides = 1, value.stride()

@@ -94,10 +94,7 @@ def federation_of(
 def counted_out(
     train: ImageSet, test: ImageSet, wanted: Sequence[dict[int, int]], test_size: int, seeds: Seeds
 ) -> tuple[ImageSet, ImageSet, tuple[Tensor, ...], tuple[Tensor, ...]]:
-    """The first four fields of a `Federation` whose clients hold `wanted`, images by class.
-
-    test_size: test images of a client, in the proportions of its training images.
-    """
+    """The first four fields of a `Federation` whose clients hold `wanted`, tested in proportion."""
     tested = [proportional(counts, test_size) for counts in wanted]
     train_of = deal_by_class(wanted, train.labels, "training", seeds)
     return train, test, train_of, deal_by_class(tested, test.labels, "test", seeds)

@@ -91,7 +91,6 @@ class ResNet(ClientLayers):
         return Sequential(*self._build_stem(channels), *self._blocks(self.width))
 
     def _blocks(self, inputs: int) -> list[Layer]:
-        """All blocks for `inputs` channels, without the convolutions of a client module."""
         skipped = self.client_layers if self.modular else 0
         layers: list[Layer] = []
         index = 1

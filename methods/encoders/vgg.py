@@ -89,7 +89,6 @@ class VGG(ClientLayers):
         )
 
     def _features(self, channels: int, side: int, skipped: int) -> list[Layer]:
-        """All convolutions but the first `skipped` and all poolings after one that is left."""
         layers: list[Layer] = []
         number = index = 0
         for count, multiple in zip(_CONVOLUTIONS[self.depth], _MULTIPLES, strict=True):

@@ -305,18 +305,12 @@ class FederatedMethod(ABC):
         return server
 
     def personal_models(self, task: Task, server: Server, memory: Memory) -> tuple[State, Tensor]:
-        """The models that clients are evaluated with: a pool, and each one's number in it, int64.
-
-        By default the one global model.
-        """
+        """A pool of models, and the number in it that each client is evaluated with, int64."""
         everyone = torch.zeros(task.federation.n_clients, dtype=torch.int64)
         return self.global_model(task, server), everyone
 
     def evaluate(self, task: Task, server: Server, memory: Memory, final: bool) -> Evaluation:
-        """What is measured after a round without labels, and predictions for the loop to score.
-
-        By default the predictions of every client's personal model for its own test images.
-        """
+        """What is measured without labels, and what the loop scores: all personal predictions."""
         return Evaluation({}, predicted=self.predicted(task, server, memory))
 
     def predicted(self, task: Task, server: Server, memory: Memory) -> list[Tensor]:

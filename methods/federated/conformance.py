@@ -327,7 +327,6 @@ def _numbers(tree: Any) -> Any:
 
 
 def _difference(one: Outcome, other: Outcome) -> str | None:
-    """What differs first between two outcomes; None if nothing does."""
     return _first(_numbers(one), _numbers(other))
 
 

@@ -29,8 +29,6 @@ _DIRECTIONS = ("downloaded_bytes", "uploaded_bytes")
 
 @dataclass
 class _History:
-    """What one attempt has produced so far."""
-
     n_clients: int
     curves: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
     arrays: dict[str, list[NDArray[Any]]] = field(default_factory=dict)
@@ -62,10 +60,7 @@ class _History:
 
 @dataclass
 class _Training:
-    """All that a training goes on from.
-
-    t: rounds of this attempt that are done. wasted: bytes that abandoned attempts exchanged.
-    """
+    """`t` rounds of this attempt are done; abandoned ones exchanged `wasted` bytes."""
 
     attempt: int
     t: int
@@ -220,10 +215,7 @@ def _scored(
 
 
 def _check_finite(round: int, **trees: Any) -> None:
-    """`DivergedError` with the first tensor of the trees of which a number is not finite.
-
-    A sum shows it in one pass, and one look each device.
-    """
+    """`DivergedError` with the first tensor that is not finite: its sum shows it in one pass."""
     named = [pair for name, tree in trees.items() for pair in _tensors(name, tree)]
     sums = defaultdict[torch.device, list[Tensor]](list)
     for _, value in named:

@@ -10,8 +10,7 @@ from torch import Tensor
 class Metric(ABC):
     """Measured after each round that is evaluated; named by its module, or an entry point.
 
-    low, high: the smallest and the largest value there is, None without one. lower_is_better:
-    whether less is better.
+    low, high: the smallest and the largest value there is.
     """
 
     low: ClassVar[float | None] = None

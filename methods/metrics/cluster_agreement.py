@@ -19,10 +19,7 @@ METRICS = ("cluster_recovery", "merged_groups", "silhouette", *OF_TRAINING, *OF_
 
 
 def clustering_accuracy(choice: Tensor, truth: Tensor) -> float:
-    """Share that agrees when clusters and classes are matched one to one at best.
-
-    choice, truth: int64, n, from 0. There may be more clusters than classes, or fewer.
-    """
+    """Share that agrees when clusters and classes (int64, n) are matched one to one at best."""
     agreeing = np.zeros((int(choice.max()) + 1, int(truth.max()) + 1), dtype=np.int64)
     np.add.at(agreeing, (choice.cpu().numpy(), truth.cpu().numpy()), 1)
     matched = linear_sum_assignment(agreeing, maximize=True)
@@ -30,10 +27,7 @@ def clustering_accuracy(choice: Tensor, truth: Tensor) -> float:
 
 
 def merged_groups(choice: Tensor, truth: Tensor) -> float:
-    """How many fewer models clients use than there are groups: fedrepro's own measure.
-
-    choice, truth: int64, n, from 0.
-    """
+    """How many fewer models clients use than there are groups; int64, n, from 0."""
     return float(max(0, len(set(truth.tolist())) - len(set(choice.tolist()))))
 
 

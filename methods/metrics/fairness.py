@@ -21,10 +21,7 @@ METRICS = (*SCORES, "classes_per_client")
 
 
 def over_clients(accuracy: Tensor, novel: int = 0) -> dict[str, float]:
-    """Mean, variance and SD of the clients' accuracies (fractions, clients).
-
-    novel: the last so many clients never trained; theirs are `novel_accuracy`, ...
-    """
+    """Mean, variance and SD of accuracies; the last `novel` never trained: `novel_accuracy`, ..."""
     training = len(accuracy) - novel
     groups = {"": accuracy[:training], "novel_": accuracy[training:]}
     found: dict[str, float] = {}

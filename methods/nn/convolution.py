@@ -300,7 +300,6 @@ class _KeptPatchesConv2d(torch.autograd.Function):
 
 
 def _added_up(patches: Tensor, grad: Tensor, weight: Tensor, ctx: Any) -> Tensor:
-    """The gradient of images, of those of their patches."""
     batch, height, width, _ = grad.shape
     kernel, stride, padding = weight.shape[1], ctx.stride, ctx.padding
     back = patches.view(batch, height, width, kernel, kernel, -1)
@@ -313,7 +312,6 @@ def _added_up(patches: Tensor, grad: Tensor, weight: Tensor, ctx: Any) -> Tensor
 
 
 def _of_images(grad: Tensor, x: Tensor, weight: Tensor, stride: int, padding: int) -> Tensor:
-    """The gradient of images as the library has it."""
     first = [each.permute(0, 3, 1, 2) for each in (grad, x, weight)]
     found: tuple[Tensor, ...] = torch.ops.aten.convolution_backward(
         *first, None, [stride] * 2, [padding] * 2, [1, 1], False, [0, 0], 1, (True, False, False)

@@ -46,10 +46,7 @@ def glorot_uniform(shape: tuple[int, ...], fan_in: int, fan_out: int, g: torch.G
 
 
 def channels_last(x: Tensor) -> Tensor:
-    """Images n x C x H x W with the channels innermost in memory, where convolutions are fastest.
-
-    The strides of a single channel, which fit both layouts, are set explicitly for PyTorch.
-    """
+    """Images n x C x H x W, channels innermost in memory; a single one's strides set explicitly."""
     if x.shape[1] == 1:
         n, _, height, width = x.shape
         return x.contiguous().as_strided((n, 1, height, width), (height * width, 1, width, 1))

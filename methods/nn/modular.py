@@ -36,10 +36,7 @@ def with_module_of(state: State, client: int) -> State:
 def plain_layers(
     name: str, listed: Sequence[Convolution | Pooling], normalised: Callable[[str, int], Layer]
 ) -> Sequential:
-    """Layers of a client module or its decoder; tensors begin with `name.`, counted from 0.
-
-    normalised: makes the normalisation of that name of so many channels.
-    """
+    """Layers named `name.`, from 0; `normalised` makes the normalisation of so many channels."""
     layers: list[Layer] = []
     for i, one in enumerate(listed):
         if isinstance(one, Pooling):

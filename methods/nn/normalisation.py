@@ -29,10 +29,7 @@ TwinVariance = Literal["pooled", "averaged"]
 
 
 class GroupNorm(Layer):
-    """Each image's groups of `group_channels` neighbouring channels, to mean 0 and variance 1.
-
-    x: models x batch x channels x height x width. Scale and shift are per model and channel.
-    """
+    """Groups of `group_channels` neighbouring channels of each image, to mean 0 and variance 1."""
 
     def __init__(self, name: str, channels: int, group_channels: int, eps: float = 1e-5) -> None:
         self.name, self.channels, self.eps = name, channels, eps

@@ -21,10 +21,9 @@ ReachedPlaces = Mapping[str, tuple[slice, slice]]
 
 @torch.no_grad()
 def reached_places(network: Layer, state: State, image: Tensor) -> ReachedPlaces:
-    """The part of each kernel of `network` that a float image C x H x W reaches.
+    """The part of each kernel of `network` that a float image C x H x W reaches, if not all of it.
 
-    Kernels reached as a whole are left out. An empty batch passes through the network, whose
-    convolutions record their part in `REACHED`.
+    Convolutions record it in `REACHED` as an empty batch passes.
     """
     token = REACHED.set({})
     try:

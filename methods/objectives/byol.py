@@ -75,10 +75,7 @@ class BYOLLearner(PredictingLearner):
 
 @dataclass(frozen=True)
 class BYOL(Predicting):
-    """Options of the networks, and of BYOL; `momentum` is β.
-
-    sum_directions: add the losses of the two directions instead of averaging them.
-    """
+    """BYOL with `momentum` β; sum_directions: add the two directions' losses, else their mean."""
 
     momentum: float = 0.9
     sum_directions: bool = False

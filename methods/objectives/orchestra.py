@@ -28,10 +28,7 @@ CENTROIDS, QUEUE, TURNS = "centroids", "projections", 4
 
 
 def cluster_loss(online: Tensor, target: Tensor, centroids: Tensor, temperature: float) -> Tensor:
-    """Cross-entropy of assignments, (models,); all of length one, models x batch x width.
-
-    centroids: models x clusters x width.
-    """
+    """Cross-entropy of assignments, (models,); centroids: models x clusters x width, length one."""
     scores = centroids.transpose(1, 2) / temperature  # models x width x clusters
     wanted = torch.bmm(target, scores).softmax(2)  # models x batch x clusters
     return -(wanted * torch.bmm(online, scores).log_softmax(2)).sum(2).mean(1)

@@ -72,7 +72,6 @@ class SwAVLearner(Learner):
 
     @torch.no_grad()
     def _codes(self, state: State, memory: State, view: int, scores: Tensor) -> Tensor:
-        """Balanced assignments of the batch, models x batch x prototypes."""
         batch, queue, valid = scores.shape[1], f"queue{view}", None
         if f"{queue}.features" in memory:
             old = self.prototypes(state, memory[f"{queue}.features"])  # models x queue x prototypes

@@ -21,13 +21,12 @@ FUSED_ON = ("cpu", "cuda")
 
 
 class FusedAdam:
-    """Adam, or AdamW, by torch's functional form, without the bookkeeping of `torch.optim.Adam`.
+    """Adam, or AdamW, by torch's functional form, for weights of `_suits_fused`.
 
-    With a few thousand weights that takes longer than the numbers. For weights of `_suits_fused`.
-    The kernel goes through memory as it lies. So it sees weights by views whose last dimension is
-    the innermost, and gradients likewise: one that lies otherwise than its weight would be a wrong
-    step without an error (torch 2.13), and of channels that lie innermost it would make a copy that
-    it does not need. Moments have the shapes of these views.
+    With a few thousand weights the bookkeeping of `torch.optim.Adam` takes longer than the numbers.
+    The kernel goes through memory as it lies, so it sees weights, gradients and moments by views
+    whose last dimension is the innermost: a gradient that lies otherwise than its weight would be a
+    wrong step without an error (torch 2.13).
     """
 
     def __init__(
@@ -66,7 +65,6 @@ class FusedAdam:
         self._move(kept, grads, means, squares, [], steps, **settings)
 
     def _seen(self, tensor: Tensor, k: int) -> Tensor:
-        """The k-th weight, or its gradient, as the kernel sees it."""
         order = self._orders[k]
         return tensor if order is None else tensor.permute(order)
 

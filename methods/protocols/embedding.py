@@ -110,5 +110,4 @@ def tsne(
 
 
 def _some(of: Tensor, most: int, stream: torch.Generator) -> Tensor:
-    """At most so many of them, drawn without replacement, in their order."""
     return of[torch.randperm(len(of), generator=stream)[:most].sort().values]

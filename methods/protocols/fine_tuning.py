@@ -61,7 +61,6 @@ class FineTuning(HeadOptions, Protocol):
         return Outcome(metrics=once({"accuracy": accuracy}), counts={"labels": len(train)})
 
     def _train(self, model: Classifier, fresh: State, train: ImageSet, subject: Subject) -> State:
-        """The weights after training, from `fresh`."""
         at: Epochs = subject.checkpoint.restored() or Epochs(fresh)
         state = at.weights
         labels = train.known_labels("fine-tuning")

@@ -100,11 +100,7 @@ def train_head(
 
 @dataclass(frozen=True)
 class LinearProbe(HeadOptions, Protocol):
-    """Options of the classifier's training (`HeadOptions`).
-
-    standardised: whether each unit of a representation has mean 0 and SD 1 over the training
-    images.
-    """
+    """Options of `HeadOptions`; standardised: each unit to mean 0 and SD 1 over training images."""
 
     standardised: bool = True
 

@@ -112,5 +112,4 @@ class Reconstruction(Protocol):
 
 
 def _picture(x: Tensor) -> NDArray[np.uint8]:
-    """Pixels channels x height x width in [0, 1] as a picture."""
     return (x.clamp(0, 1) * 255).round().to(torch.uint8).permute(1, 2, 0).cpu().numpy()

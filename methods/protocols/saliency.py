@@ -76,6 +76,5 @@ def halves(portion: ImageSet, left: int, right: int, most: int) -> Tensor:
 
 
 def _grey(one: Tensor) -> NDArray[np.uint8]:
-    """A map as a picture height x width x 1, the largest value white."""
     scaled = one / one.max().clamp(min=torch.finfo(one.dtype).tiny)
     return (scaled * 255).round().to(torch.uint8).unsqueeze(2).cpu().numpy()

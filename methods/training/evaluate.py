@@ -75,7 +75,6 @@ def client_losses(
 
 
 def _one(pool: State, chosen: int) -> State:
-    """A copy of one model of `pool`."""
     device = next(iter(pool.values())).device
     return take(pool, torch.full((1,), chosen, device=device))
 
@@ -95,9 +94,8 @@ def _encode(model: Classifier, encoder: State, portion: ImageSet, index: Tensor)
 def _first_equal(state: State) -> Tensor:
     """For each model the first of `state` that equals it, int64, (models,), on the processor.
 
-    Models whose bits have equal sums in every tensor are compared number by number, each with the
-    first of them: one pass and one answer, however many models there are. (Unequal models of equal
-    sums only lose the company of later ones.)
+    Models whose bits have equal sums are compared with the first of them alone: one pass and one
+    answer, however many there are.
     """
     if n_models(state) == 1:
         return torch.zeros(1, dtype=torch.int64)
@@ -119,10 +117,9 @@ def _bits(value: Tensor) -> Tensor:
 def _by_model(
     choice: Tensor, rows_of: Sequence[Tensor], compute: Callable[[int, list[int]], Tensor]
 ) -> list[Tensor]:
-    """Calls `compute(model, members)` once for every chosen model; splits the result by client.
+    """`compute(model, members)` once for every chosen model, split by client.
 
-    rows_of: per client a tensor with a row for each image. Clients with the same model and the same
-    tensor share a result.
+    rows_of: a row for each image; clients with the same model and the same tensor share a result.
     """
     found: dict[tuple[int, int], Tensor] = {}
     names = [(model, id(rows)) for model, rows in zip(choice.tolist(), rows_of, strict=True)]

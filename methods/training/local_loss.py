@@ -129,10 +129,7 @@ class LocalLoss(ABC):
 
 @dataclass(frozen=True)
 class TrainedClients:
-    """What local training returns, stacked over the clients in their order.
-
-    loss: (clients,), the mean over the images of the last epoch; NaN for a client without a step.
-    """
+    """Stacked over clients; loss: mean over the images of the last epoch, NaN without a step."""
 
     state: State
     client_state: State

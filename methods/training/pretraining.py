@@ -123,10 +123,7 @@ def _with_views(
     augmentation: Augmentation,
     view_stream: torch.Generator,
 ) -> Iterator[Iterator[tuple[Tensor, list[Tensor]]]]:
-    """Batches with their views; those of small images are drawn together, several batches at once.
-
-    No view of the next ones is drawn before they are asked for.
-    """
+    """Batches with their views; those of small images are drawn together, when asked for."""
     for first in drawn:
         size = torch.float32.itemsize * objective.n_views * images[0].numel() * len(first)
         together = [first, *islice(drawn, _VIEWS_BYTES // size - 1 if size < _VIEWS_BYTES else 0)]

@@ -36,10 +36,7 @@ def step_bytes(device: torch.device) -> int:
 
 @lru_cache(maxsize=16)
 def image_bytes(model: Layer, *shape: int) -> int:
-    """Bytes that autograd saves for one input of `shape` of one of several stacked models.
-
-    A tensor that two layers save counts twice.
-    """
+    """Bytes that autograd saves for an input of one of several models, for each layer anew."""
     # Batches are even, because views may come in pairs.
     return max(1, (_saved_bytes(model, 4, shape) - _saved_bytes(model, 2, shape)) // 4)
 
@@ -69,10 +66,7 @@ def _saved_bytes(model: Layer, batch: int, shape: tuple[int, ...]) -> int:
 @lru_cache(maxsize=16)
 @torch.no_grad()
 def is_batch_independent(model: Layer, *shape: int) -> bool:
-    """Whether a model's output for an image does not depend on the other images of the batch.
-
-    shape: of one input. Also false where the output depends on no image at all.
-    """
+    """Whether outputs for an input of `shape` depend on it, and on no other of its batch."""
     stream = torch.Generator().manual_seed(0)
     # No weight is zero: a zero could hide an influence of one image on another.
     state = {

@@ -93,7 +93,6 @@ class _Images:
         return [min(size - start, self.batch_size) for size in self.sizes if size > start]
 
     def epoch(self, epoch: int) -> Iterator[tuple[Batch, Tensor]]:
-        """Batches, and how many images of each client are in them; only the first ones have any."""
         drawn = [
             torch.randperm(held, generator=stream)[:size]
             for held, size, stream in zip(self.held, self.sizes, self.streams, strict=True)
@@ -121,11 +120,7 @@ class _Stack:
     """Stacked weights of which the first so many models take a step while the others pause."""
 
     def __init__(
-        self,
-        state: State,
-        client_state: State,
-        ends: Sequence[int],
-        options: LocalOptions,
+        self, state: State, client_state: State, ends: Sequence[int], options: LocalOptions
     ) -> None:
         self.state, self.client_state = state, client_state
         self.trained = [
@@ -166,7 +161,6 @@ class _Stack:
         self._optimizer.step()
 
     def end(self) -> None:
-        """The weights learn no longer."""
         for leaves in self._leaves:
             for leaf in leaves:
                 leaf.requires_grad_(False)

@@ -139,7 +139,6 @@ def _chunks(
     options: LocalOptions,
     grouping: Grouping,
 ) -> list[list[int]]:
-    """Positions of clients that train together."""
     at_once = grouping.at_once
     if at_once is None:
         # What a client's step holds: activations, weights, gradients and two moments.

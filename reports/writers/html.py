@@ -55,7 +55,6 @@ def _settings(run: RunSummary) -> Markup:
 
 
 def _address_of(drawing: bytes) -> str:
-    """The drawing itself as an address; empty where there is none."""
     if not drawing:
         return ""
     return f"data:image/svg+xml;base64,{base64.b64encode(drawing).decode()}"

@@ -54,7 +54,6 @@ def _reasons(table: TableResult) -> Counter[tuple[str, str]]:
 
 
 def _short(cell: CellResult | None) -> str:
-    """Published value, reproduced mean, verdict."""
     if cell is None:
         return ""
     word = cell.verdict.word

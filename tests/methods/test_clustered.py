@@ -63,15 +63,21 @@ def test_a_failed_clustering_starts_again_with_other_weights() -> None:
     assert len(restarts) > 1
 
 
-def test_after_the_last_restart_training_goes_on_and_the_failure_is_recorded() -> None:
-    # Clients with the very same images always agree.
+@pytest.fixture
+def of_one_mind() -> Task:
+    """Clients with the very same images always agree."""
     task = make_task(sizes=(10, 10))
     own = task.federation.train_of[0]
-    task = replace(task, federation=replace(task.federation, train_of=(own, own)))
-    outcome = run(replace(METHOD, rounds=2, max_restarts=3), task)
+    return replace(task, federation=replace(task.federation, train_of=(own, own)))
+
+
+def test_after_the_last_restart_training_goes_on_and_the_failure_is_recorded(
+    of_one_mind: Task,
+) -> None:
+    outcome = run(replace(METHOD, rounds=2, max_restarts=3), of_one_mind)
     assert outcome.counts["restarts"] == 3
     assert outcome.counts["clustering_failed"] == 1
-    groups = len(task.federation.group.unique())
+    groups = len(of_one_mind.federation.group.unique())
     assert outcome.metrics["merged_groups"].read("final") == groups - 1
     assert outcome.arrays["choice"].shape == (2, 2)
     both_rounds = outcome.counts["downloaded_bytes"] + outcome.counts["uploaded_bytes"]
@@ -139,15 +145,11 @@ def test_clients_may_choose_again_before_they_are_evaluated() -> None:
         assert torch.equal(choice, expected)
 
 
-def test_failure_may_be_looked_for_after_the_last_round_alone() -> None:
-    # Clients with the very same images always agree.
-    task = make_task(sizes=(10, 10))
-    own = task.federation.train_of[0]
-    task = replace(task, federation=replace(task.federation, train_of=(own, own)))
+def test_failure_may_be_looked_for_after_the_last_round_alone(of_one_mind: Task) -> None:
     method = replace(METHOD, rounds=3, max_restarts=1)
     wasted = []
     for at_end in (False, True):
-        counts = run(replace(method, restart_at_end=at_end), task).counts
+        counts = run(replace(method, restart_at_end=at_end), of_one_mind).counts
         assert counts["restarts"] == 1
         one_round = (counts["downloaded_bytes"] + counts["uploaded_bytes"]) / 3
         wasted.append(counts["wasted_bytes"] / one_round)

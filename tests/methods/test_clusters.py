@@ -121,14 +121,6 @@ def test_three_blobs_have_three_centroids_of_equal_mass() -> None:
     assert torch.equal(shares.argmax(1), torch.arange(3).repeat_interleave(8))
 
 
-def test_crowds_are_shared_out_where_the_nearest_centroid_would_take_all() -> None:
-    z = F.normalize(torch.tensor([[1.0, 0.0]] * 6 + [[0.9, 0.1]] * 2), dim=1)
-    centroids = F.normalize(torch.tensor([[1.0, 0.0], [0.0, 1.0]]), dim=1)
-    assert (z @ centroids.t()).argmax(1).tolist() == [0] * 8
-    mass = assignments(z, centroids, iterations=50).sum(0)
-    torch.testing.assert_close(mass, torch.full((2,), 4.0), atol=0.05, rtol=0)
-
-
 def by_division(scores: Tensor, epsilon: float, iterations: int) -> Tensor:
     """Eq. 5 as in the paper's listing: rows to 1/K, columns to 1/B, at last columns to 1."""
     q = (scores / epsilon).exp()

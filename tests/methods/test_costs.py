@@ -132,16 +132,6 @@ def test_a_small_network_by_hand() -> None:
     assert found.held == 2 * 4 * weights + found.maps
 
 
-def test_maps_grow_with_the_batch_and_end_at_a_clients_images() -> None:
-    task = make_task(sizes=(IMAGES,))
-    maps = {
-        batch: count_costs(replace(METHODS[0], batch_size=batch), task, IMAGES).maps
-        for batch in (2, 4, 8, 99)
-    }
-    assert maps[4] == 2 * maps[2] > 0
-    assert maps[8] == maps[99] == 2 * maps[4]
-
-
 def test_what_autograd_keeps_is_counted_once_and_until_it_is_let_go() -> None:
     watch, x = OpTrace(), torch.rand(4, 10)
     w = torch.rand(10, 6, requires_grad=True)

@@ -323,13 +323,6 @@ def test_fewer_candidates_than_neighbours_leave_nothing_to_be_unsure_of() -> Non
         assert not gradient.any()
 
 
-def test_the_gradient_is_that_of_finite_differences() -> None:
-    q, candidates = vectors(1, 3, 4), vectors(1, 8, 4, seed=1)
-    assert torch.autograd.gradcheck(
-        lambda x: neighbourhood_loss(x, candidates, 3, 0.5), [q.requires_grad_()]
-    )
-
-
 def test_candidates_are_different_and_uniform_over_what_exists() -> None:
     valid = torch.ones(2, 12, dtype=torch.bool)
     valid[1, 9:] = False

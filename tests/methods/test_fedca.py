@@ -12,9 +12,7 @@ from fedrepro.methods.data.federation import ImageSet
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.federated import loop
 from fedrepro.methods.federated.base import Round, Task
-from fedrepro.methods.federated.self_supervised._features import (
-    batchwise,
-)
+from fedrepro.methods.federated.self_supervised._features import batchwise
 from fedrepro.methods.federated.self_supervised.fedca import (
     DICTIONARY,
     FedCA,

@@ -10,10 +10,7 @@ from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.federated import loop
 from fedrepro.methods.federated.base import Round, Task
 from fedrepro.methods.federated.self_supervised._initial_centres import with_initial_centres
-from fedrepro.methods.federated.self_supervised._local_models import (
-    KeepsLocalModel,
-    mixed,
-)
+from fedrepro.methods.federated.self_supervised._local_models import KeepsLocalModel, mixed
 from fedrepro.methods.federated.self_supervised.fedema import FedEMA
 from fedrepro.methods.federated.self_supervised.fedpnp import FedPNP
 from fedrepro.methods.federated.self_supervised.fedrlc import FedRLC, merged_centres

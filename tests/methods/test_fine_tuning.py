@@ -14,7 +14,7 @@ from fedrepro.methods.federated.reference.untrained import Untrained
 from fedrepro.methods.federated.supervised.fedavg import FedAvg
 from fedrepro.methods.nn.classifier import dense_head
 from fedrepro.methods.outcome import DivergedError
-from fedrepro.methods.protocols.base import Subject
+from fedrepro.methods.protocols.base import Protocol, Subject
 from fedrepro.methods.protocols.federated_fine_tuning import (
     FederatedFineTuning,
     with_labelled_share,
@@ -71,10 +71,13 @@ def test_rates_follow_their_schedules() -> None:
     assert cosine.rate(5) == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize("protocol", [LinearProbe(), FineTuning()])
-def test_labels_are_needed(subject: Subject, protocol: LinearProbe | FineTuning) -> None:
+@pytest.mark.parametrize("protocol", [LinearProbe(), FineTuning(), FederatedFineTuning()])
+def test_labels_are_needed(subject: Subject, protocol: Protocol) -> None:
+    task = make_task()
+    blind = ImageSet(subject.train.images)
+    federation = replace(task.federation, train=ImageSet(task.federation.train.images))
     with pytest.raises(ValueError, match="needs labels"):
-        protocol.measure(replace(subject, train=ImageSet(subject.train.images)))
+        protocol.measure(replace(subject, train=blind, federation=federation))
 
 
 ENCODER = CNN(widths=(3, 4), dim=5, padding=1)
@@ -171,15 +174,6 @@ def untrained(task: Task) -> State:
     return weights
 
 
-def test_from_an_untrained_encoder_it_is_fedavg() -> None:
-    task = make_task((12, 9, 12))
-    expected = loop.run(FedAvg(**OPTIONS), task)  # type: ignore[arg-type]
-    protocol = FederatedFineTuning(**OPTIONS)  # type: ignore[arg-type]
-    found = protocol.measure(federated(task, untrained(task)))
-    assert found.metrics["accuracy"].read("final") == expected.metrics["accuracy"].read("final")
-    assert found.metrics["accuracy"].rounds == (3,)
-
-
 def test_clients_augment_where_the_protocol_is_asked_to() -> None:
     task = replace(make_task((12, 9, 12), (60, 60, 60)), augmentation=Augmentation(crop_padding=2))
     found = []
@@ -187,6 +181,7 @@ def test_clients_augment_where_the_protocol_is_asked_to() -> None:
         options = {**OPTIONS, "learning_rate": 0.05, "augments": augments}
         expected = loop.run(FedAvg(**options), task)  # type: ignore[arg-type]
         protocol = FederatedFineTuning(**options)  # type: ignore[arg-type]
+        # The encoder is untrained: this is FedAvg.
         assert protocol.draws_views == augments
         subject = replace(federated(task, untrained(task)), augmentation=task.augmentation)
         found.append(protocol.measure(subject).arrays["client_accuracy"].tolist())
@@ -198,12 +193,6 @@ def test_clients_learn_from_their_labelled_images_alone() -> None:
     task = make_task((30, 30))
     few = with_labelled_share(task.federation, 0.2, Seeds(0))
     labels = task.federation.train.labels
-    for own, kept in zip(task.federation.train_of, few.train_of, strict=True):
-        assert set(kept.tolist()) < set(own.tolist())
-        for c in range(3):
-            assert int((labels[kept] == c).sum()) == max(
-                1, round(0.2 * int((labels[own] == c).sum()))
-            )
     hidden = labels.clone()
     known = torch.cat(few.train_of)
     hidden[~torch.isin(torch.arange(60), known)] = 0
@@ -221,13 +210,6 @@ def test_clients_learn_from_their_labelled_images_alone() -> None:
     assert accuracies[0] == accuracies[1]
 
 
-def test_federated_fine_tuning_needs_labels() -> None:
-    task = make_task()
-    blind = replace(task.federation, train=ImageSet(task.federation.train.images))
-    with pytest.raises(ValueError, match="needs labels"):
-        with_labelled_share(blind, 0.5, Seeds(0))
-
-
 PROTOCOL = PersonalizedHead(epochs=20, batch_size=5, learning_rate=0.5)
 
 
@@ -241,7 +223,7 @@ def head_portion(n: int, seed: int) -> ImageSet:
     return ImageSet(images.to(torch.uint8), labels)
 
 
-def head_subject(scale: float = 1.0) -> Subject:
+def head_subject() -> Subject:
     """Six clients with twelve images, the last two of them novel."""
     train, test = head_portion(72, 1), head_portion(60, 2)
     # The novel ones call the classes by opposite names: only heads of their own can serve them.
@@ -256,7 +238,7 @@ def head_subject(scale: float = 1.0) -> Subject:
         2,
         novel=2,
     )
-    weights = {"encoder.scale": torch.full((1, 1), scale), "projector.w": torch.ones(1, 3)}
+    weights = {"encoder.scale": torch.ones(1, 1), "projector.w": torch.ones(1, 3)}
     return subject_of(Pixels(), 8, 2, train, test, weights=weights, federation=federation)
 
 
@@ -285,8 +267,3 @@ def test_heads_are_trained_as_torch_trains_them_one_by_one() -> None:
         hits = head(unseen[tested]).argmax(1) == labels[tested]
         found = outcome.arrays["client_accuracy"][0, client]
         assert found == pytest.approx(float(hits.double().mean()))
-
-
-def test_an_encoder_that_gives_nothing_leaves_chance() -> None:
-    outcome = PROTOCOL.measure(head_subject(scale=0.0))
-    assert outcome.metrics["accuracy"].read("final") == pytest.approx(0.5)

@@ -11,7 +11,7 @@ from torch import Tensor
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
 from fedrepro.methods.training.local_loss import Batch, LocalLoss, LocalOptions, TrainedClients
-from fedrepro.methods.training.steps import Grouping, equal_chunks, padded_chunks, train_steps
+from fedrepro.methods.training.steps import Grouping, padded_chunks, train_steps
 
 TARGETS = torch.randn(200, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
 OPTIMIZERS = {
@@ -110,25 +110,6 @@ def test_adam_counts_a_clients_own_steps() -> None:
         torch.testing.assert_close(trained.state["v"][client], v.detach()[0])
 
 
-def test_shares_are_those_of_a_clients_own_images() -> None:
-    work = Distances()
-    train([7, 2, 6, 1], replace(OPTIMIZERS["sgd"], epochs=1), Grouping(4), work)
-    seen = [
-        (member, image)
-        for batch in work.batches
-        for row, member in enumerate(batch.members)
-        for column, image in enumerate(batch.index[row].tolist())
-        if batch.share is None or batch.share[row, column] > 0
-    ]
-    owned = torch.arange(16).split([7, 2, 6, 1])
-    assert sorted(seen) == [
-        (member, image) for member in range(4) for image in owned[member].tolist()
-    ]
-    for batch in work.batches:
-        if batch.share is not None:
-            torch.testing.assert_close(batch.share.sum(1), torch.ones_like(batch.share[:, 0]))
-
-
 def test_unlike_clients_stay_apart_where_that_is_asked_for_or_padding_is_not_exact() -> None:
     class NotExact(Distances):
         def is_batch_independent(self) -> bool:
@@ -151,15 +132,6 @@ def test_batches_that_are_too_small_are_left_out() -> None:
 
 
 SIZES = st.lists(st.integers(0, 9), min_size=1, max_size=8)
-
-
-@given(sizes=SIZES, at_once=st.integers(1, 5))
-def test_equal_chunks_hold_every_client_once_with_its_like(sizes: list[int], at_once: int) -> None:
-    found = equal_chunks(sizes, at_once)
-    assert sorted(i for chunk in found for i in chunk) == list(range(len(sizes)))
-    for chunk in found:
-        assert len(chunk) <= at_once
-        assert len({sizes[i] for i in chunk}) == 1
 
 
 def cost(chunk: Sequence[int], batch_size: int, worth: int) -> int:

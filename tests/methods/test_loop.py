@@ -28,7 +28,6 @@ class Counting(FederatedMethod):
 
     failures: int = 0
     fails_in: int = 1
-    diverges_in: int | None = None
 
     def start(self, task: Task, attempt: int) -> Server:
         return float(100 * attempt)
@@ -42,8 +41,6 @@ class Counting(FederatedMethod):
     def local_update(self, now: Round, download: Message, memory: Visits) -> Message:
         memory.visits[now.clients] += 1
         own = download.shared["number"]["n"].expand(len(now.clients)) + 1
-        if now.t == self.diverges_in:
-            own = own / 0
         log = {"choice": now.clients.to(torch.int16), "loss": own.clone()}
         return Message(per_client={"number": {"n": own}, "extra": {"i": now.clients}}, log=log)
 
@@ -120,12 +117,6 @@ def test_evaluations_follow_evaluate_every_and_never_miss_the_last(
     assert outcome.metrics["server"].rounds == rounds
     assert len(outcome.arrays["client_visits"]) == len(rounds)
     assert len(outcome.arrays["choice"]) == 5
-
-
-def test_weights_that_are_no_longer_finite_end_the_run() -> None:
-    with pytest.raises(DivergedError) as caught:
-        run(Counting(rounds=5, diverges_in=2), make_task())
-    assert caught.value.round == 3
 
 
 def spoilt(state: State) -> State:

@@ -5,10 +5,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from fedrepro.methods.nn.layers import (
-    BatchNorm,
-    is_buffer,
-)
+from fedrepro.methods.nn.layers import BatchNorm, is_buffer
 from fedrepro.methods.objectives.base import Learner
 from fedrepro.methods.objectives.byol import distance
 from fedrepro.methods.objectives.simclr import nt_xent
@@ -285,27 +282,3 @@ def test_stop_gradient_means_that_the_gradient_is_not_that_of_the_whole_loss(nam
         whole[0, i] = (sides[0] - sides[1]) / (2 * step)
     equal = torch.allclose(gradient, whole, atol=1e-6)
     assert equal == (not find("objective", name).stop_gradient)
-
-
-@pytest.mark.parametrize("name", PREDICTING)
-def test_with_the_predictor_cut_no_gradient_reaches_the_encoder(name: str) -> None:
-    bound, state, (x, y) = learner(name), weights(name), views_of()
-    state["predictor.0.weight"].zero_()
-    state["predictor.norm0.bias"].fill_(1.0)
-    memory = bound.memory(state)
-    trained = [k for k in state if not is_buffer(k)]
-    for k in trained:
-        state[k].requires_grad_()
-    for k in memory:
-        if not is_buffer(k):
-            memory[k].requires_grad_()
-    bound.loss(state, memory, x, y).sum().backward()
-    assert all(not state[k].grad.any() for k in trained if k.startswith(("encoder", "projector")))
-    assert state["predictor.1.weight"].grad.any()
-    assert all(value.grad is None for value in memory.values())
-
-
-def test_supervised_training_without_labels_is_refused() -> None:
-    bound = learner("supervised")
-    with pytest.raises(ValueError, match="needs labels"):
-        bound.loss(weights("supervised"), {}, views_of()[0][:1], None)

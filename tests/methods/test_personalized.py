@@ -17,13 +17,7 @@ from fedrepro.methods.nn.layers import is_buffer
 from fedrepro.methods.registry import find, names
 from fedrepro.methods.state import State, part, repeat, take
 from fedrepro.methods.training.local_loss import Batch
-from tests.methods.conftest import (
-    after_rounds,
-    in_torch_nn,
-    make_task,
-    one_round,
-    train_in_torch,
-)
+from tests.methods.conftest import after_rounds, in_torch_nn, make_task, one_round, train_in_torch
 
 OPTIONS: dict[str, Any] = {
     "rounds": 2,
@@ -144,17 +138,6 @@ def test_fedper_trains_its_head_together_with_the_encoder() -> None:
     expected, _ = after_rounds(method("fedavg-ft", rounds=1), task)
     assert all(torch.equal(memory.private.state[k], v) for k, v in part(expected, HEAD).items())
     assert all(torch.equal(server[k], v) for k, v in part(expected, ENCODER).items())
-
-
-def test_fedreps_head_steps_leave_the_body_untouched_and_the_other_way_round() -> None:
-    task = make_task((8, 8))
-    for body_epochs, moves, stays in ((0, HEAD, ENCODER), (3, ENCODER, HEAD)):
-        m = method("fedrep", body_epochs=body_epochs)
-        start = repeat(m.start(task, 0), 2)
-        work, clients = m.local_loss(task, start), torch.arange(2)
-        state = m.train(Round(task, 0, clients), work, start).state
-        assert all(torch.equal(value, start[key]) for key, value in part(state, stays).items())
-        assert all(not torch.equal(value, start[key]) for key, value in part(state, moves).items())
 
 
 def test_fedrep_trains_the_head_first_and_the_body_under_the_trained_head() -> None:

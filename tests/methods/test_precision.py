@@ -14,15 +14,15 @@ from fedrepro.methods.nn.layers import (
     GlobalAveragePool,
     Layer,
     Linear,
-    MaxPool2d,
     ReLU,
     Sequential,
 )
 from fedrepro.methods.nn.normalisation import GroupNorm, TwinNorm
 from fedrepro.methods.nn.precision import computing_in
 from fedrepro.methods.objectives.simclr import nt_xent
-from fedrepro.methods.state import State, repeat
+from fedrepro.methods.state import State, repeat, take
 from fedrepro.methods.training.probing import image_bytes, is_batch_independent
+from tests.methods.conftest import in_torch_nn
 
 ROUNDING = 2.0**-8
 """Half a unit in the last of bfloat16's 8 bits, relative to a number."""
@@ -35,33 +35,11 @@ SWITCHED = 24 * ROUNDING
 """The same against float32, where some ReLUs see another sign, which is all or nothing."""
 
 
-def network(pooled: bool = False) -> Sequential:
-    """Pooled: as `twin`. Where numbers of 8 bits are equal, a maximum's gradient goes elsewhere."""
+def network() -> Sequential:
     return Sequential(
-        Conv2d("conv0", 3, 16, 3, 2, 1),
-        ReLU(),
-        Conv2d("conv1", 16, 24, 3, 1 if pooled else 2, 0),
-        ReLU(),
-        *([MaxPool2d(2, 2)] if pooled else []),
-        Flatten(),
-        Linear("dense0", 24 * 9, 32),
-        ReLU(),
-        Linear("dense1", 32, 10),
-    )
-
-
-def twin() -> nn.Sequential:
-    return nn.Sequential(
-        nn.Conv2d(3, 16, 3, 2, 1),
-        nn.ReLU(),
-        nn.Conv2d(16, 24, 3, 1, 0),
-        nn.ReLU(),
-        nn.MaxPool2d(2, 2),
-        nn.Flatten(),
-        nn.Linear(24 * 9, 32),
-        nn.ReLU(),
-        nn.Linear(32, 10),
-    )
+        Conv2d("conv0", 3, 16, 3, 2, 1), ReLU(), Conv2d("conv1", 16, 24, 3, 2, 1), ReLU(),
+        Flatten(), Linear("dense0", 24 * 16, 32), ReLU(), Linear("dense1", 32, 10),
+    )  # fmt: skip
 
 
 def weights(layer: Layer, models: int = 1) -> State:
@@ -81,15 +59,11 @@ def labels(models: int = 1, batch: int = 8) -> Tensor:
     return torch.randint(0, 10, (models, batch), generator=torch.Generator().manual_seed(8))
 
 
-def losses_and_gradients(
-    state: State, x: Tensor, y: Tensor, pooled: bool = False
-) -> tuple[Tensor, dict[str, Tensor]]:
-    logits = network(pooled)(state, x, training=True)
+def losses_and_gradients(state: State, x: Tensor, y: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+    logits = network()(state, x, training=True)
     each = F.cross_entropy(logits.flatten(0, 1), y.flatten(), reduction="none").view(y.shape)
     loss = each.mean(1)
-    trained = {name: value for name, value in state.items() if value.requires_grad}
-    found = torch.autograd.grad(loss.sum(), list(trained.values()))
-    return loss.detach(), dict(zip(trained, found, strict=True))
+    return loss.detach(), torch.autograd.grad(loss.sum(), list(state.values()))
 
 
 def apart(a: Tensor, b: Tensor) -> float:
@@ -97,36 +71,36 @@ def apart(a: Tensor, b: Tensor) -> float:
     return ((a - b).norm() / b.norm()).item()
 
 
-def test_losses_and_gradients_are_those_of_torch_nn_under_autocast() -> None:
-    state, x, y = weights(network()), images(), labels()
-    theirs = twin()
-    with torch.no_grad():
-        for mine, parameter in zip(state.values(), theirs.parameters(), strict=True):
-            parameter.copy_(mine[0])
-    with torch.autocast("cpu", torch.bfloat16):
-        logits = theirs(x[0])
-    expected = F.cross_entropy(logits.float(), y[0])
-    expected.backward()
+@pytest.mark.parametrize("models", [1, 3])
+def test_losses_and_gradients_are_those_of_torch_nn_under_autocast_and_near_float32(
+    models: int,
+) -> None:
+    state, x, y = weights(network(), models), images(models), labels(models)
+    exact, exact_gradients = losses_and_gradients(state, x, y)
     with computing_in("bf16"):
-        loss, gradients = losses_and_gradients(state, x, y, pooled=True)
-    assert torch.allclose(loss, expected.detach(), rtol=ROUNDING)
-    for mine, parameter in zip(gradients.values(), theirs.parameters(), strict=True):
-        assert apart(mine[0], parameter.grad) < SEVERAL
+        loss, gradients = losses_and_gradients(state, x, y)
+    assert torch.allclose(loss, exact, rtol=ROUNDING)
+    assert not torch.equal(loss, exact)
+    for found, near in zip(gradients, exact_gradients, strict=True):
+        assert found.dtype == torch.float32
+        assert apart(found, near) < SWITCHED
+    for model in range(models):
+        theirs = in_torch_nn(take(state, [model]))
+        with torch.autocast("cpu", torch.bfloat16):
+            logits = theirs(x[model])
+        expected = F.cross_entropy(logits.float(), y[model])
+        expected.backward()
+        assert torch.allclose(loss[model], expected.detach(), rtol=ROUNDING)
+        for found, parameter in zip(gradients, theirs.parameters(), strict=True):
+            assert apart(found[model], parameter.grad) < SEVERAL
 
 
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize(
     ("kernel", "stride", "padding", "side"),
-    [
-        (3, 2, 1, 8),
-        (3, 1, 1, 6),
-        (3, 2, 0, 9),
-        (5, 1, 2, 5),
-        (1, 1, 0, 4),
-        (3, 2, 1, 4),
-        (1, 2, 0, 7),
-    ],
-)
+    [(3, 2, 1, 8), (3, 1, 1, 6), (3, 2, 0, 9), (5, 1, 2, 5), (1, 1, 0, 4), (3, 2, 1, 4),
+     (1, 2, 0, 7)],
+)  # fmt: skip
 def test_products_over_kept_patches_are_torchs_convolution_under_autocast(
     kernel: int, stride: int, padding: int, side: int, bias: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,19 +131,6 @@ def test_products_over_kept_patches_are_torchs_convolution_under_autocast(
     assert apart(found[0], expected) < ROUNDING
     for mine, wanted in zip((ours, *state.values()), (x, *theirs.parameters()), strict=True):
         assert apart(mine.grad.reshape(wanted.shape), wanted.grad) < SUMMED
-
-
-@pytest.mark.parametrize("models", [1, 3])
-def test_bfloat16_is_near_float32_and_not_it(models: int) -> None:
-    state, x, y = weights(network(), models), images(models), labels(models)
-    exact, exact_gradients = losses_and_gradients(state, x, y)
-    with computing_in("bf16"):
-        loss, gradients = losses_and_gradients(state, x, y)
-    assert torch.allclose(loss, exact, rtol=ROUNDING)
-    assert not torch.equal(loss, exact)
-    for name, gradient in gradients.items():
-        assert gradient.dtype == torch.float32
-        assert apart(gradient, exact_gradients[name]) < SWITCHED
 
 
 @pytest.mark.parametrize(("kernel", "side", "width"), [(3, 2, 8), (3, 3, 256), (1, 6, 8)])

@@ -92,12 +92,6 @@ def test_one_image_stays_and_two_are_mixed(n: int) -> None:
     assert torch.equal(mixed, z) == (n == 1)
 
 
-def test_draws_differ() -> None:
-    z = torch.rand(5, 2, 3)
-    stream = torch.Generator().manual_seed(0)
-    assert not torch.equal(datamix(z, stream), datamix(z, stream))
-
-
 CLIENTS = torch.tensor([0, 2, 3, 7])
 SIZES = torch.tensor([10.0, 20.0, 30.0, 40.0], dtype=torch.float64)
 

@@ -36,24 +36,9 @@ def network(*between: Layer) -> Classifier:
     return Classifier(encoder, 5, dense_head(5, (4,), 3))
 
 
-def test_convolutions_and_dense_layers_treat_images_alone() -> None:
-    assert is_batch_independent(network(), 2, 6, 6)
-    assert is_batch_independent(dense_head(5, (4,), 3), 5)
-
-
-def test_group_normalisation_treats_images_alone_and_others_do_not() -> None:
-    assert is_batch_independent(network(GroupNorm("encoder.n", 4, 2)), 2, 6, 6)
-    assert not is_batch_independent(network(BatchNorm("encoder.n", 4)), 2, 6, 6)
-    assert not is_batch_independent(network(TwinNorm("encoder.n", 4, 2)), 2, 6, 6)
-
-
 class Nothing(Layer):
     def __call__(self, state: State, x: Tensor, training: bool = False) -> Tensor:
         return torch.zeros_like(x)
-
-
-def test_a_network_that_sees_nothing_is_not_trusted() -> None:
-    assert not is_batch_independent(network(Nothing()), 2, 6, 6)
 
 
 class HiddenByZero(BatchNorm):
@@ -66,9 +51,24 @@ class HiddenByZero(BatchNorm):
         return x + super().__call__(state, x, training)
 
 
-def test_a_scale_of_zero_hides_nothing() -> None:
-    assert not is_batch_independent(network(HiddenByZero("encoder.n", 4)), 2, 6, 6)
-    assert not is_batch_independent(Sequential(GlobalAveragePool(), BatchNorm("n", 2)), 2, 3, 3)
+@pytest.mark.parametrize(
+    ("network", "shape", "alone"),
+    [
+        (network(), (2, 6, 6), True),
+        (dense_head(5, (4,), 3), (5,), True),
+        (network(GroupNorm("encoder.n", 4, 2)), (2, 6, 6), True),
+        (network(BatchNorm("encoder.n", 4)), (2, 6, 6), False),
+        (network(TwinNorm("encoder.n", 4, 2)), (2, 6, 6), False),
+        (network(Nothing()), (2, 6, 6), False),
+        (network(HiddenByZero("encoder.n", 4)), (2, 6, 6), False),
+        (Sequential(GlobalAveragePool(), BatchNorm("n", 2)), (2, 3, 3), False),
+    ],
+)
+def test_what_treats_images_alone(
+    network: Layer | Classifier, shape: tuple[int, ...], alone: bool
+) -> None:
+    """A network that sees nothing is not trusted, and a scale of zero hides nothing."""
+    assert is_batch_independent(network, *shape) is alone
 
 
 @pytest.mark.parametrize(

@@ -337,18 +337,15 @@ def test_mixing_hides_the_image() -> None:
     assert mixed > plain
 
 
-def test_curves_run_over_the_steps_of_the_attack() -> None:
-    curve = ATTACK.measure(attacked()).metrics["view_error"]
-    assert curve.rounds == (1, *range(16, 152, 15))
-
-
 def test_a_network_in_one_piece_has_no_representations_to_attack() -> None:
     with pytest.raises(ValueError, match="two modules"):
         ATTACK.measure(attacked(modular=False))
 
 
 def test_pictures_are_the_first_images_views_and_what_is_rebuilt_of_them() -> None:
-    arrays = ATTACK.measure(attacked()).arrays
+    outcome = ATTACK.measure(attacked())
+    arrays = outcome.arrays
+    assert outcome.metrics["view_error"].rounds == (1, *range(16, 152, 15))
     views = arrays["picture.view 1"], arrays["picture.view 2"]
     assert {a.shape for a in arrays.values()} == {(8, 8, 1)}
     # Views of the whole image: the attack that knows the module comes near their mean.

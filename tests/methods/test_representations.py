@@ -130,22 +130,6 @@ def test_what_is_kept_of_a_view_does_not_grow_with_its_representation() -> None:
     assert sum(n.numel() * n.element_size() for n in kept) == 40 * 4 * 2 * 103
 
 
-def test_twins_meet_half_a_batch_apart() -> None:
-    plain = Augmentation((1.0, 1.0), flip_probability=0, jitter_probability=0, grey_probability=0)
-    seen = []
-
-    def watch(state: State, x: torch.Tensor, training: bool) -> torch.Tensor:
-        seen.append((x.shape[1], training))
-        k = x.shape[1] // 2
-        assert torch.allclose(x[0, :k], x[0, k:])
-        return x
-
-    drawn = drawn_pairs(images(5), [torch.arange(5)], 1, plain, [torch.Generator()])
-    z = Representations(watch, {}, drawn, twins=True)
-    z.read(torch.arange(5), torch.zeros(5, dtype=torch.int64))
-    assert seen == [(10, True)]
-
-
 @dataclass(frozen=True)
 class Held:
     """Representations in one tensor, images x vectors x 2 x ..."""

@@ -14,10 +14,6 @@ def test_a_grid_keeps_the_papers_order_and_leaves_gaps_where_nothing_was_printed
     assert laid.columns == (("15", "T = 40"), ("15", "Best"))
     assert [line.label[0] for line in laid.lines] == ["CP-CFL", "FedAvg"]
     assert laid.lines[1].cells[1] is None
-
-
-def test_equal_outer_headers_are_joined(report: Report) -> None:
-    laid = layout.grid(report.tables[0])
     assert laid.header(0) == [("15", 2)]
     assert laid.header(1) == [("T = 40", 1), ("Best", 1)]
 
@@ -42,16 +38,10 @@ def test_reproduced_values_are_shown_with_the_printed_number_of_decimals() -> No
     assert layout.decimals("—") == 2
 
 
-def test_numbers_carry_a_true_minus_sign() -> None:
-    assert layout.number(-1.5, 1) == "−1.5"
-    assert layout.number(-0.0001, 2, sign=True) == "0.00"
-    assert layout.number(1.2, 1, sign=True) == "+1.2"
-    assert layout.number(None) == "—"
-    assert layout.p_equals(0.0002) == "< 0.001"
-
-
 @pytest.mark.parametrize("places", range(5))
-def test_numbers_are_rounded_as_python_rounds(places: int) -> None:
+def test_numbers_are_rounded_as_python_rounds_with_a_true_minus_sign(places: int) -> None:
+    assert layout.number(None, places) == "—"
+    assert layout.p_equals(0.0002) == "< 0.001"
     for value in (0.125, -0.125, 2.5, -0.5, 0.05, 1.005, -1e-9, -0.0, 99.9999, 7, 1234567.891):
         rounded = round(value, places) + 0.0
         assert layout.number(value, places) == f"{rounded:.{places}f}".replace("-", "−")
@@ -117,10 +107,7 @@ def test_a_drawing_holds_each_trial_the_interval_and_the_print(
     (tick,) = places(drawn, "tick")
     assert tick < low < first < second < high
     assert (first + second) / 2 == pytest.approx((low + high) / 2, abs=0.1)
-
-
-def test_a_cell_without_trials_draws_nothing(table: TableResult) -> None:
-    assert strips.dots(table.cells[1], strips.scales(table)) == ""
+    assert strips.dots(table.cells[1], strips.scales(table)) == ""  # without trials
 
 
 def test_an_approximate_print_is_a_number_and_a_dash_is_none(cell: CellResult) -> None:

@@ -153,35 +153,21 @@ def test_the_published_schema_is_that_of_the_results() -> None:
     assert published == json_format.schema(), "run python -m fedrepro.reports.writers.json"
 
 
-def test_a_report_in_json_has_the_numbers_of_every_answer(report: Report) -> None:
-    document = json.loads(json_format.render([report]))
-    assert document["schema"] == 2
-    assert document["first"]["sentence"] == report.first.sentence
-    table = document["tables"][0]
-    (answer,), (lead,) = table["answers"], table["leads"]
-    assert table["run_on"] == "digits, 2 trials (paper: stl10)"
-    assert answer["retention"] == {"mean": 1.2, "low": 0.9, "high": 1.5}
-    assert (answer["orderings"], answer["relabelling_p"]) == (0.75, 0.0417)
-    assert lead["ours"] == {"mean": -0.9, "low": -9.0, "high": 7.2}
-    (claim,) = table["claims"]
-    assert claim["answer"]["ratio"] == {"mean": 1.5, "low": 0.5, "high": 2.5}
-
-
 def test_the_schema_holds_the_report_and_refuses_another_word(report: Report) -> None:
     kind = TypeAdapter(Report)
     document = json.loads(json_format.render([report]))
     assert kind.validate_json(json.dumps(document)) == report
-    for spoilt in ("table", "cell", "claim"):
-        document = json.loads(json_format.render([report]))
-        table = document["tables"][0]
-        if spoilt == "table":
-            table["word"] = "MAYBE"
-        elif spoilt == "cell":
-            table["cells"][0]["verdict"]["detail"] = "MAYBE"
-        else:
-            table["claims"][0]["answer"]["word"] = "MAYBE"
+    table = document["tables"][0]
+    words = (
+        (table, "word"),
+        (table["cells"][0]["verdict"], "detail"),
+        (table["claims"][0]["answer"], "word"),
+    )
+    for place, name in words:
+        right, place[name] = place[name], "MAYBE"
         with pytest.raises(ValidationError):
             kind.validate_json(json.dumps(document))
+        place[name] = right
 
 
 PAGE = r"\documentclass{article}\usepackage{booktabs,amssymb}\begin{document}%s\end{document}"

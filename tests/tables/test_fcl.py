@@ -1,13 +1,8 @@
 """FCL's tables are bound to runs, and its reduced profile means something."""
 
-from pathlib import Path
-
 import pytest
 
-from fedrepro.benchmark.judging.evidence import load_trials
-from fedrepro.benchmark.judging.judge import judge
 from fedrepro.benchmark.planning.plan import Plan
-from fedrepro.benchmark.store.store import Store
 from fedrepro.benchmark.training.training import train_trial
 from tests.tables import plans
 from tests.tables.plans import config_of, trained
@@ -15,34 +10,6 @@ from tests.tables.plans import config_of, trained
 
 def plan_of(profile: str, *tables: str) -> Plan:
     return plans.plan_of("fcl", profile, *tables)
-
-
-@pytest.mark.parametrize("profile", ["paper", "patient", "smoke"])
-def test_every_cell_with_a_printed_value_has_a_run(profile: str) -> None:
-    plan = plan_of(profile)
-    without = [one for one in plan.cells if one.config is None]
-    assert {one.reason for one in without} == {"nothing is printed", "descriptive"}
-    described = {
-        (one.cell.table, one.cell.column) for one in without if one.reason == "descriptive"
-    }
-    assert described == {("figure-2", ("Example",))}
-    with_runs = (one for one in plan.cells if one.config and one.cell.table != "controls")
-    assert len(list(with_runs)) == 270
-
-
-def test_what_the_reduced_profile_leaves_out_is_said_to_be_for_time_and_takes_no_headline(
-    tmp_path: Path,
-) -> None:
-    plan = plan_of("reduced")
-    without = {one.cell.key: one.reason for one in plan.cells if one.config is None}
-    others = {"nothing is printed", "descriptive"}
-    assert {str(one).partition(": ")[0] for one in without.values()} == others | {"time"}
-    report = judge(plan, load_trials(plan, Store(tmp_path)), command="", audit=False)
-    left_out = [
-        claim for table in report.tables for claim in table.claims if ": time: " in claim.reason
-    ]
-    assert 0 < len(left_out) <= 20
-    assert not any(claim.headline for claim in left_out)
 
 
 def test_tables_that_differ_in_their_evaluation_share_the_training() -> None:

@@ -1,10 +1,5 @@
 """MFCL's tables are bound to runs."""
 
-from collections import Counter
-
-import pytest
-
-from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.planning.plan import Plan
 from tests.tables import plans
 from tests.tables.plans import config_of, trained
@@ -12,32 +7,6 @@ from tests.tables.plans import config_of, trained
 
 def plan_of(profile: str, *tables: str) -> Plan:
     return plans.plan_of("mfcl", profile, *tables)
-
-
-@pytest.mark.parametrize(
-    ("profile", "why"),
-    [("paper", ""), ("patient", ""), ("smoke", "no counterpart"), ("reduced", "time")],
-)
-def test_every_cell_that_training_gives_has_a_run_or_a_reason(profile: str, why: str) -> None:
-    reasons = Counter(str(one.reason) for one in plan_of(profile).cells if one.config is None)
-    expected = {"analytic: recomputed without training", "descriptive", "nothing is printed"}
-    left_out = {reason.partition(":")[0] for reason in set(reasons) - expected}
-    assert left_out == ({why} if why else set())
-
-
-def test_what_the_reduced_profile_leaves_out_for_time_takes_no_headline() -> None:
-    paper = plan_of("reduced").paper
-    left_out = [
-        claim
-        for table in paper.tables
-        for claim in (table.claims if not table.is_control else ())
-        if all(
-            any(leaf.omitted.get("reduced") for leaf in one.leaves)
-            for one in bind(claim, table, paper)
-        )
-    ]
-    assert 0 < len(left_out) <= 20
-    assert not any(claim.headline for claim in left_out)
 
 
 def test_normalisations_differ_in_the_client_module_alone() -> None:

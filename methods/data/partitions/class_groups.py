@@ -70,7 +70,6 @@ class ClassGroups(Partition):
         )
 
     def _wanted(self, client: int, group: int, seeds: Seeds) -> dict[int, int]:
-        """Training images of a client by class."""
         classes = self.groups[group]
         stream = seeds.generator("partition", "major classes", client)
         order = torch.randperm(len(classes), generator=stream).tolist()

@@ -40,13 +40,11 @@ class DataSplit(Partition):
         return federation_of(train, test, hands, n_classes)
 
     def _pile(self, labels: Tensor, c: int, seeds: Seeds) -> Tensor:
-        """The images of class `c` in random order."""
         images = torch.nonzero(labels == c).flatten()
         stream = seeds.generator("partition", "data-split", c)
         return images[torch.randperm(len(images), generator=stream)]
 
 
 def _piece(pile: Tensor, low: Fraction, high: Fraction) -> Tensor:
-    """The part of a pile between two shares of it, cut to [0, 1]."""
     first, last = (min(max(bound, Fraction(0)), Fraction(1)) for bound in (low, high))
     return pile[int(first * len(pile)) : int(last * len(pile))]

@@ -60,7 +60,6 @@ class Dirichlet(Partition):
         return owner
 
     def _even_out(self, owner: Tensor, rng: np.random.Generator) -> None:
-        """Moves images, in place, until every client has `smallest`."""
         sizes = torch.bincount(owner, minlength=self.count)
         while int(sizes.min()) < self.smallest:
             poorest, richest = int(sizes.argmin()), int(sizes.argmax())

@@ -61,10 +61,7 @@ def row_pairs(place: Tensor) -> tuple[Tensor, Tensor]:
 def of_all(
     rows: Tensor, shares: Tensor, image: Tensor, channels: int, height: int
 ) -> tuple[Tensor, Tensor]:
-    """`row_pairs` of every channel, n x C x H x 2, with rows counted over all channels of images.
-
-    image: int64, n. height: rows of an image.
-    """
+    """`row_pairs` of all channels, n x C x H x 2; rows are counted over channels of all images."""
     channel = torch.arange(channels, device=rows.device) + channels * image.unsqueeze(1)
     return (
         rows.unsqueeze(1) + height * channel.view(len(rows), channels, 1, 1),
@@ -79,10 +76,7 @@ def column_shares(place: Tensor) -> Tensor:
 
 
 def shares_through(columns: Tensor, shift: Tensor, mirrored: Tensor) -> Tensor:
-    """n x W x W: `column_shares` of the image, where `columns` are those of a moved window.
-
-    shift, mirrored: as of `seen`.
-    """
+    """n x W x W: `column_shares` where `columns` are of a moved window; more in `seen`."""
     pixel = torch.arange(columns.shape[1], device=columns.device)
     column, inside = seen(pixel.repeat(len(columns), 1), shift, mirrored, len(pixel))
     window = (column.unsqueeze(1) == pixel.unsqueeze(1)) & inside.unsqueeze(1)
@@ -138,7 +132,6 @@ def luma(x: Tensor) -> Tensor:
 
 @lru_cache(maxsize=16)
 def _numbers(values: tuple[float, ...], dtype: torch.dtype, device: torch.device) -> Tensor:
-    """Constants, which go to a device once."""
     return torch.tensor(values, dtype=dtype, device=device)
 
 
@@ -171,7 +164,6 @@ class Jitter:
                 self._mix(x, step, 0, before[step])
 
     def _mix(self, x: Tensor, step: int, start: int, stop: int) -> None:
-        """A step that is not hue, of images start .. stop - 1."""
         if start < stop:
             x = x[start:stop]
             # A product with ones adds up a plane faster than a mean does.

@@ -55,10 +55,7 @@ class Personalized(WithLabels):
     personal_batch_size: int = 32
 
     def private(self, initial: State, received: State) -> State:
-        """What a client begins with when it first takes part; one model each.
-
-        initial: the model before the first round. received: what the server sends now.
-        """
+        """What a client begins with: from the model before the first round and what is sent now."""
         return self._not_shared(initial)
 
     def local_loss(self, task: Task, received: State) -> LocalLoss:
@@ -66,10 +63,7 @@ class Personalized(WithLabels):
         return Supervised(task.model, task.federation.train, None)
 
     def adapt(self, task: Task, server: Server, start: State) -> State:
-        """All clients' personal models, from their states after the last round, both stacked.
-
-        By default heads alone are trained, on representations of the frozen encoders.
-        """
+        """All clients' personal models, from their last states, both stacked; here new heads."""
         options = self.personal_options()
         return adapted_heads(task.model, start, task.federation, options, task.seeds, self.rounds)
 

@@ -145,7 +145,6 @@ class FedPAC(WithLabels):
 
 
 def _statistics(task: Task, encoders: State, choice: Tensor, own_of: Sequence[Tensor]) -> State:
-    """Per client its V and P(y) E[h | y], in single precision as they are sent."""
     federation = task.federation
     labels = federation.train.labels
     assert labels is not None

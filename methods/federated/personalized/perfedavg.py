@@ -53,7 +53,6 @@ class _Meta(Supervised):
         return self._loss_on(ahead, x[:, rest], labels[:, rest])
 
     def _loss_on(self, state: State, x: Tensor, labels: Tensor) -> Tensor:
-        """Mean loss of each model on images models x half x C x H x W, (models,)."""
         logits = self.model(state, x, training=True)  # models x half x classes
         return cross_entropies(logits, labels).mean(dim=1)  # models
 

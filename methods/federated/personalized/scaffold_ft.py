@@ -36,10 +36,7 @@ class _Corrected(Supervised):
 
 
 def effective_steps(steps: Tensor, momentum: float) -> Tensor:
-    """How many plain steps along one gradient go as far as `steps` with momentum: Σ (1-β^k)/(1-β).
-
-    steps: (clients,), whole numbers.
-    """
+    """Plain steps, (clients,), that go as far as `steps` with momentum β: Σ (1-β^k)/(1-β)."""
     k = steps.double()
     if momentum == 0.0:
         return k

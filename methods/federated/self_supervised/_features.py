@@ -36,10 +36,7 @@ def all_but(banks: Banks, client: int) -> Tensor:
 
 
 def padded(banks: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-    """Stacked features, models x most x width, and which of them exist (bool, models x most).
-
-    Any trailing shape will do; what does not exist is zero.
-    """
+    """Stacked features, models x most x ..., zero where none are, and which exist (bool)."""
     stacked = torch.nn.utils.rnn.pad_sequence(list(banks), batch_first=True)
     count = torch.tensor([len(bank) for bank in banks], device=stacked.device)
     return stacked, torch.arange(stacked.shape[1], device=stacked.device) < count.unsqueeze(1)

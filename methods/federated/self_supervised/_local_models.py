@@ -54,10 +54,7 @@ class KeepsLocalModel(WithTarget):
 
     @abstractmethod
     def merge(self, now: Round, received: State, own: State, memory: Memory) -> State:
-        """Where participants start, from the global model and their own of the last round.
-
-        Both are stacked over the participants.
-        """
+        """Where participants start, from what they received and what they kept, both stacked."""
 
     def begin(self, now: Round, download: Message, memory: LocalModelMemory) -> State:
         received = super().begin(now, download, memory)

@@ -121,8 +121,7 @@ class SelfSupervised(FederatedMethod):
 class WithTarget(SelfSupervised):
     """A method of BYOL's kind.
 
-    keeps_target: whether a client's target network outlives a round; otherwise each round begins
-    with a copy of the online networks from which the client starts.
+    keeps_target: whether a client's target network outlives a round, or begins as its online one.
     """
 
     keeps_target: bool = False

@@ -190,6 +190,5 @@ def mean_distances(
 def _calibrated(
     objective: Objective, model: Classifier, n_classes: int, method: Calibre
 ) -> Calibrated:
-    """One learner for all rounds."""
     encoder = Remembering(model.encoder)
     return Calibrated(objective.build(encoder, model.dim, n_classes), encoder, method)

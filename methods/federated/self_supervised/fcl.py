@@ -113,10 +113,7 @@ class FCL(FusionOptions):
         return Message(per_client=each, log={"loss": trained.loss, **ratios})
 
     def _remote(self, now: Round, download: Message, memory: FCLMemory) -> list[Remote]:
-        """What each participant received; empty before anybody has uploaded features.
-
-        The images behind the features do not travel: they are looked up, for the measurement alone.
-        """
+        """What each participant received; its images do not travel, they are looked up."""
         if "features" not in download.per_client:
             return []
         count = memory.n_shown.tolist()

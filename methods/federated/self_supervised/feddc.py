@@ -116,5 +116,4 @@ class FedDC(SelfSupervised):
 
 @lru_cache(maxsize=8)
 def _learner(model: Classifier, method: FedDC) -> DeepClusterLearner:
-    """One learner for all rounds."""
     return DeepClusterLearner(model, method)

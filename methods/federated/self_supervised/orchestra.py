@@ -79,8 +79,7 @@ class FederatedOrchestra(SelfSupervised):
     def _local(
         self, client_state: State, position: int, filled: int, stream: torch.Generator
     ) -> Tensor:
-        """Centroids L x width of a client's queued projections, `filled` of them; of none, what it
-        received."""
+        """Centroids L x width of `filled` queued projections; of none, what the client received."""
         if filled == 0:
             return client_state[CENTROIDS][position, : self.n_local_clusters]
         z = client_state[f"{QUEUE}.features"][position, :filled]

@@ -188,7 +188,6 @@ class FSL(WithLabels):
 
     @torch.no_grad()
     def _one_smashed(self, task: Task, state: State) -> Tensor:
-        """Of one image, 1 x 1 x channels x height x width."""
         one = to_float(task.federation.train.images[:1]).unsqueeze(0)
         z: Tensor = two_modules(task.model.encoder).module(state, one)
         return z

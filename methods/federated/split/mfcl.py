@@ -36,12 +36,7 @@ from ...state import State, part, placed, repeat
 from ...training.client_views import ClientViews
 from ...training.local_loss import Batch, LocalLoss, LocalOptions
 from ...training.probing import image_bytes
-from ...training.representations import (
-    Pairs,
-    Representations,
-    contrastive_training,
-    drawn_pairs,
-)
+from ...training.representations import Pairs, Representations, contrastive_training, drawn_pairs
 from ..base import FederatedMethod, Message, Round, Server, Task
 from ..client_memory import ClientMemory, ClientStates
 
@@ -244,7 +239,6 @@ class MFCL(FederatedMethod):
         return _autoencoder(network, norm, self.group_channels, self.twin_variance)
 
     def _encoded(self, now: Round, weights: State) -> Pairs:
-        """Of all images of the participants, client after client."""
         task = now.task
         assert task.augmentation is not None
         own, numbers = now.images(), now.clients.tolist()

@@ -84,7 +84,6 @@ class HeteroFL(WithLabels):
         return replace(super().local_options(t), clip_norm=self.clip_norm)
 
     def _by_level(self, clients: Tensor) -> dict[float, Tensor]:
-        """Positions among `clients`, by level."""
         own = clients % len(self.levels)
         found = {level: (own == i).nonzero().flatten() for i, level in enumerate(self.levels)}
         return {level: at for level, at in found.items() if len(at)}
