@@ -103,15 +103,6 @@ def test_a_paper_overrides_only_what_it_states(lend: Lend, planned: Callable[...
     assert options(planned('method = "fedprox"'))["optimizer"] == "adam"
 
 
-def test_a_row_can_say_that_it_has_not_the_authors_setting(
-    lend: Lend, planned: Callable[..., Plan]
-) -> None:
-    lend("federated", "fedavg", block("training.weight_decay = 0.1"))
-    plan = planned('method = "fedavg"\ntraining.weight_decay = 0.0')
-    assert options(plan)["weight_decay"] == 0.0
-    assert from_authors(plan.cells[0].cell) == {}
-
-
 def test_later_blocks_win_and_those_of_another_data_set_are_left_out(
     lend: Lend, planned: Callable[..., Plan]
 ) -> None:

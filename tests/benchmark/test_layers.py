@@ -106,9 +106,3 @@ def test_a_given_value_is_set_even_where_there_was_none() -> None:
 def test_fractions_cannot_be_divided() -> None:
     with pytest.raises(SpecError, match=r"training\.learning_rate: only whole numbers"):
         applied(CELL, Override("training.learning_rate", divide=2, why="w"))
-
-
-@pytest.mark.parametrize("ways", [{}, {"value": 1, "divide": 2}, {"divide": 2, "replace": {}}])
-def test_an_override_has_exactly_one_way(ways: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="one of value, divide and replace"):
-        Override("clients.count", why="w", **ways)

@@ -106,6 +106,22 @@ pretraining.method = "simclr" => pretraining.epoch = 3
     21: rows[2].pretraining.epoch: unknown key; did you mean 'pretraining.epochs'?
 pretraining.method = "simclr" => training.rounds = "many"
     21: rows[2].training.rounds: must be a whole number, not 'many'
+pretraining.method = "simclr" => training.rounds = true
+    21: rows[2].training.rounds: must be a whole number, not true
+pretraining.method = "simclr" => training.rounds = 2.5
+    21: rows[2].training.rounds: must be a whole number, not 2.5
+pretraining.method = "simclr" => training.precision = "fp8"
+    21: rows[2].training.precision: must be 'float32', 'bf16' or 'tf32', not 'fp8'
+pretraining.method = "simclr" => encoder.widths = 3
+    21: rows[2].encoder.widths: must be a list, not 3
+pretraining.method = "simclr" => encoder.widths = [1, "a"]
+    21: rows[2].encoder.widths: [2] must be a whole number, not 'a'
+pretraining.method = "simclr" => training.learning_rate = nan
+    21: rows[2].training.learning_rate: must be finite
+pretraining.method = "simclr" => encoder = "cnn"
+    21: rows[2].encoder: unknown key: 'encoder' is a group of keys (encoder.blocks,
+        encoder.classifier, encoder.client_layers, encoder.client_norm, encoder.depth,
+        encoder.dim, encoder.group_channels, encoder.modular, ...)
 method = "cpcfl" => method = "cpfcl"
     20: rows[2].method: unknown method 'cpfcl'; did you mean 'cpcfl'?
 pretraining.method = "simclr" => pretraining.method = "simcrl"

@@ -179,10 +179,6 @@ def test_a_byte_order_mark_before_a_spec_is_no_part_of_it(tmp_path: Path) -> Non
     assert next(table.id for table in load_paper("made-up", root).tables) == "3"
 
 
-def test_every_paper_says_where_it_can_be_read() -> None:
-    assert all(paper.address for paper in load_papers())
-
-
 @pytest.mark.parametrize(
     "address", ["javascript:alert(1)", "http://a.example/x", "https://a.example/<b>", "10.1000/182"]
 )
