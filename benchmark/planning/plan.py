@@ -309,7 +309,7 @@ def _check_set(path: str, value: Any) -> None:
         return
     if said := settings.problem(path, value):
         raise SpecError(f"--set {path}: {said}")
-    what = names.PATHS.get(path)
+    what = settings.NAMED.get(path)
     if what is not None and not names.exists(what, str(value)):
         hint = suggestion(str(value), names.known(what))
         raise SpecError(f"--set {path}: unknown {what} '{value}'{hint}")

@@ -136,19 +136,6 @@ class InFile:
     __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
 
 
-def _refuse(value: Any) -> Any:
-    raise PydanticCustomError("extra_forbidden", "unknown key")
-
-
-class _Filled(PlainValidator):
-    """Marks a field that is no key of a file."""
-
-    is_no_key = True
-
-
-Filled = _Filled(_refuse)
-
-
 def read_printed(value: Any) -> Printed:
     """A number or text as it is printed; raises `PydanticCustomError` for everything else."""
     if not isinstance(value, str):

@@ -23,7 +23,6 @@ from .fields import (
     CellKind,
     Count,
     Divisor,
-    Filled,
     InFile,
     Label,
     Looks,
@@ -40,6 +39,7 @@ from .fields import (
     wrong,
 )
 from .printed import Printed, Rule, closed_ends
+from .problems import Filled
 
 CellKey = tuple[str, Label, Label]
 Experiment = Mapping[str, Any]

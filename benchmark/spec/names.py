@@ -1,6 +1,5 @@
 """Names that specs use (methods, objectives, data sets, metrics, ...), and which of them exist."""
 
-import contextlib
 import importlib
 import itertools
 from collections.abc import Iterator, Mapping
@@ -11,25 +10,13 @@ from ...methods import registry
 from .. import data_names
 from . import limits
 from .problems import nearest
-from .settings import SECTIONS, fields_of, get, registered
+from .settings import NAMED, SECTIONS, fields_of, get, registered
 
 NONE = "none"
 """No pre-training, no protocol, no part without labels."""
 MISSPELT = 0.8
 """How much a name that nothing implements may resemble one that exists before it is an error."""
-PATHS: Mapping[str, str] = {
-    "method": "method",
-    "clients.data": "data set",
-    "clients.partition": "partition",
-    "encoder.name": "encoder",
-    "pretraining.method": "objective",
-    "pretraining.data": "data set",
-    "training.objective": "objective",
-    "evaluation.protocol": "protocol",
-    "evaluation.data": "data set",
-}
-"""Paths of an experiment that hold names, and what each of them names."""
-_SECTIONS = frozenset(path.partition(".")[0] for path in PATHS)
+_SECTIONS = frozenset(path.partition(".")[0] for path in NAMED)
 _KINDS = {"method": ("federated",), "objective": ("objective", "federated")}
 """Kinds of registered classes with names of that sort, where it is not the kind itself."""
 OWN_DATA = (
@@ -42,8 +29,8 @@ OWN_DATA = (
 def known(what: str) -> frozenset[str]:
     """The names of that sort which some module implements.
 
-    `what` is one of the values of `PATHS`, or `metric`. A module of metrics lists those that it
-    measures in `METRICS`; one without such a list measures what it is called.
+    `what` is one of the values of `settings.NAMED`, or `metric`. A module of metrics lists those
+    that it measures in `METRICS`; one without such a list measures what it is called.
     """
     if what == "metric":
         return frozenset((*_metrics(), *registry.installed("metric")))
@@ -86,13 +73,6 @@ def is_own_data(name: str) -> bool:
 def is_own_metric(name: str | None) -> bool:
     """Whether a metric is that of another package."""
     return name is not None and name not in _metrics() and exists("metric", name)
-
-
-def is_of(kind: str, name: str) -> bool:
-    """Whether a module of another package defines a class of a registered kind."""
-    with contextlib.suppress(Exception):  # whatever the code of a user raises
-        return registry.find(kind, name) is not None
-    return False
 
 
 def options(what: str, name: str) -> Iterator[str]:
@@ -168,6 +148,6 @@ def _metrics() -> frozenset[str]:
 
 def used(experiment: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """Every name in an experiment: its path, what it names, and the name."""
-    for path, what in () if _SECTIONS.isdisjoint(experiment) else PATHS.items():
+    for path, what in () if _SECTIONS.isdisjoint(experiment) else NAMED.items():
         if isinstance(name := get(experiment, path), str):
             yield path, what, name

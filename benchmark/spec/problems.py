@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import PlainValidator, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
-from pydantic_core import ErrorDetails
+from pydantic_core import ErrorDetails, PydanticCustomError
 
 from ..errors import SpecError
 from ..printable import one_line
@@ -159,22 +159,26 @@ _WANTED = {
 """By kind of pydantic's errors, what must stand there."""
 
 
+def _refuse(value: Any) -> Any:
+    raise PydanticCustomError("extra_forbidden", "unknown key")
+
+
+Filled = PlainValidator(_refuse)
+"""Marks a field that is no key of a file."""
+
+
 def _keys_in(annotation: Any) -> dict[str, Any]:
     """The keys of the table that stands at a place with this type, with their own types."""
-    if isinstance(annotation, type) and dataclasses.is_dataclass(annotation):
-        hints = typing.get_type_hints(annotation, include_extras=True)
-        return {key: hint for name, hint in hints.items() if (key := _key(name, hint)) is not None}
-    found = map(_keys_in, typing.get_args(annotation))
-    return next(filter(None, found), {})
-
-
-def _key(field: str, hint: Any) -> str | None:
-    """The key of a field in a file; None if it has none there."""
-    known = getattr(hint, "__metadata__", ())
-    is_key = not any(hasattr(one, "is_no_key") for one in known)
-    if not is_key or ClassVar in (hint, typing.get_origin(hint)):
-        return None
-    return next((one.alias for one in known if isinstance(one, FieldInfo) and one.alias), field)
+    if not (isinstance(annotation, type) and dataclasses.is_dataclass(annotation)):
+        found = map(_keys_in, typing.get_args(annotation))
+        return next(filter(None, found), {})
+    hints, keys = typing.get_type_hints(annotation, include_extras=True), {}
+    for one in dataclasses.fields(annotation):
+        marks = getattr(hints[one.name], "__metadata__", ())
+        aliases = (mark.alias for mark in marks if isinstance(mark, FieldInfo) and mark.alias)
+        if Filled not in marks:
+            keys[next(aliases, one.name)] = hints[one.name]
+    return keys
 
 
 def describe(value: Any) -> str:

@@ -158,8 +158,8 @@ class _Rules:
 
     def _setting_problem(self, path: str, value: Any) -> str | None:
         said = settings.problem(path, value, self.own)
-        if said is None and path in names.PATHS and isinstance(value, str):
-            return names.problem(names.PATHS[path], value)
+        if said is None and path in settings.NAMED and isinstance(value, str):
+            return names.problem(settings.NAMED[path], value)
         return said
 
     def name(self, what: str, name: Any, at: KeyPath) -> None:

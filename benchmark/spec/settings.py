@@ -21,30 +21,33 @@ from .fields import plain
 from .model import Experiment
 from .problems import mistakes, suggestion
 
+NAMED: Mapping[str, str] = {
+    "method": "method",
+    "clients.data": "data set",
+    "clients.partition": "partition",
+    "encoder.name": "encoder",
+    "pretraining.method": "objective",
+    "pretraining.data": "data set",
+    "training.objective": "objective",
+    "evaluation.protocol": "protocol",
+    "evaluation.data": "data set",
+}
+"""Paths of an experiment that hold names, and what each of them names."""
+
+_COUNTS = (
+    "clients.image_size clients.channels clients.images pretraining.images"
+    " costs.images costs.value_bits costs.value_bytes"
+)
+_WORDS = (
+    "clients.part clients.test_part clients.unlabeled_part pretraining.part evaluation.part"
+    " evaluation.test_part costs.code_rate"
+)
 FIXED: Mapping[str, Any] = {
-    "method": str,
-    "clients.data": str,
-    "clients.part": str,
-    "clients.test_part": str,
-    "clients.image_size": int,
-    "clients.channels": int,
-    "clients.images": int,
-    "clients.unlabeled_part": str,
-    "clients.partition": str,
-    "encoder.name": str,
+    **dict.fromkeys((*NAMED.keys() - {"training.objective"}, *_WORDS.split()), str),
+    **dict.fromkeys(_COUNTS.split(), int),
+    "pretraining.shared": bool,
     "head.widths": tuple[int, ...],
     "training.precision": typing.Literal["float32", "bf16", "tf32"],
-    "pretraining.method": str,
-    "pretraining.data": str,
-    "pretraining.part": str,
-    "pretraining.images": int,
-    "pretraining.shared": bool,
-    "evaluation.protocol": str,
-    "evaluation.data": str,
-    "evaluation.part": str,
-    "evaluation.test_part": str,
-    **dict.fromkeys(("costs.images", "costs.value_bits", "costs.value_bytes"), int),
-    "costs.code_rate": str,
 }
 """Paths that every paper may use, with their types; all others are options of some class.
 

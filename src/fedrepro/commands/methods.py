@@ -4,6 +4,7 @@ import argparse
 import dataclasses
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import groupby
 
 from fedrepro.benchmark.errors import SpecError
@@ -42,9 +43,10 @@ def _known(asked: str | None) -> Iterator[Contribution]:
     is_module = asked is not None and registry.is_module(asked)
     for kind in registry.GROUPS:
         listed = registry.names(kind) if kind in registry.kinds() else ()
-        for name in (*listed, *((asked,) if is_module else ())):
-            if name != asked or not is_module or names.is_of(kind, name):
-                yield kind, name, registry.find(kind, name)
+        yield from ((kind, name, registry.find(kind, name)) for name in listed)
+        if asked is not None and is_module:
+            with suppress(Exception):  # whatever the code of a user raises
+                yield kind, asked, registry.find(kind, asked)
     for name in data.names():
         yield "data set", name, type(data.find(name))
 
