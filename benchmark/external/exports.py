@@ -4,7 +4,7 @@ Read are a Flower history, a W&B chart and MLflow's metrics: a reader gives, by 
 points as they stand in the file, and a line of the map names one of them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -34,6 +34,8 @@ from .rows import (
 
 Points = list[tuple[int, Any]]
 """Round and value, which may still be text."""
+Found = Iterator[tuple[str, str, int, Any]]
+"""What a file holds: run, key, round and value."""
 Curves = Mapping[str, Mapping[str, Points]]
 """By run and key; a file of one run has the run ''."""
 
@@ -102,7 +104,7 @@ def read_map(file: Path, paper: Paper) -> list[Row]:
         source = file.parent / entry.file
         known = entry.tool, str(source)
         if known not in read:
-            read[known] = _READERS[entry.tool](read_text(source), name_of(source))
+            read[known] = _curves(_READERS[entry.tool](read_text(source), name_of(source)))
         value_of = (*known, entry.run, entry.key, at, entry.table)
         first, *trial = used.setdefault(value_of, (place, row.row, row.seed))
         if trial != [row.row, row.seed]:
@@ -113,25 +115,34 @@ def read_map(file: Path, paper: Paper) -> list[Row]:
     return rows
 
 
-def _flower(text: str, name: str) -> Curves:
+def _curves(found: Found) -> Curves:
+    curves: dict[str, dict[str, Points]] = {}
+    for run, key, round, value in found:
+        curves.setdefault(run, {}).setdefault(key, []).append((round, value))
+    return curves
+
+
+def _flower(text: str, name: str) -> Found:
     """`vars(history)` of Flower as JSON: `metrics_*` by name, and `losses_*`, lists of (round,
     value). Keys are `metrics_distributed.accuracy`, `losses_centralized`, ...
     """
     history = parse_json(text, name)
     if not isinstance(history, dict) or not set(_FLOWER) & history.keys():
         raise FedreproError(f"{name} is no Flower history: it has none of {', '.join(_FLOWER[:2])}")
-    curves: dict[str, Points] = {}
     for part in _FLOWER:
-        held = history.get(part)
-        if isinstance(held, dict):
-            curves |= {f"{part}.{key}": _pairs(points, f"{name}, {part}.{shown(key)}")
-                       for key, points in held.items()}  # fmt: skip
-        elif held:
-            curves[part] = _pairs(held, f"{name}, {part}")
-    return {"": curves}
+        held = history.get(part) or {}
+        if not isinstance(held, dict):
+            held = {"": held}
+        named = {f"{part}.{key}".rstrip("."): points for key, points in held.items()}
+        for key, points in named.items():
+            place = f"{name}, {shown(key)}"
+            for pair in points if isinstance(points, list) else [points]:
+                if not isinstance(pair, list) or len(pair) != 2:
+                    raise FedreproError(f"{place} is no list of pairs [round, value]")
+                yield "", key, whole_number(pair[0], place, "round"), pair[1]
 
 
-def _wandb(text: str, name: str) -> Curves:
+def _wandb(text: str, name: str) -> Found:
     """The CSV of a W&B chart (columns `Step`, `RUN - KEY` and its bounds) or of a run's history
     (`_step`, `KEY`). Names of runs hold no ' - ' as a rule, and keys none either.
 
@@ -142,43 +153,34 @@ def _wandb(text: str, name: str) -> Curves:
     if step is None:
         raise refused(f"{name}:1", "no column Step or _step; is this a W&B export?")
     columns = [one for one in header if one != step and not one.endswith(_BOUNDS)]
-    curves: dict[str, dict[str, Points]] = {}
-    for column in columns:
-        run, _, key = column.rpartition(" - ")
-        curves.setdefault(run, {})[key] = []
     for place, line in body:
         round = whole_number(line[step], f"{place}, {step}", "step")
         for column in columns:
-            run, _, key = column.rpartition(" - ")
             if any(line.get(column + end, "") not in ("", line[column]) for end in _BOUNDS):
                 said = f"'{shown(column)}' has other bounds than its value: it groups several runs"
                 raise refused(place, f"{said} (or steps); export each run alone")
             if line[column]:
-                curves[run][key].append((round, line[column]))
-    return curves
+                run, _, key = column.rpartition(" - ")
+                yield run, key, round, line[column]
 
 
-def _mlflow(text: str, name: str) -> Curves:
+def _mlflow(text: str, name: str) -> Found:
     """MLflow's metrics as CSV: columns `run_id` (or `run_uuid`), `key`, `value` and `step`.
 
     A table of its database also has `is_nan`, beside a value of 0.
     """
     header, body = csv_lines(text, name)
-    run = next((one for one in ("run_id", "run_uuid") if one in header), None)
-    lacking = [one for one in ("key", "value", "step") if one not in header]
-    if run is None or lacking:
-        said = f"column '{lacking[0] if lacking else 'run_id'}' is missing; is this a table of "
-        raise refused(f"{name}:1", f"{said}MLflow metrics?")
-    curves: dict[str, dict[str, Points]] = {}
+    run = "run_id" if "run_id" in header else "run_uuid"
+    if lacking := [one for one in (run, "key", "value", "step") if one not in header]:
+        said = f"column '{lacking[0]}' is missing; is this a table of MLflow metrics?"
+        raise refused(f"{name}:1", said)
     for place, fields in body:
-        points = curves.setdefault(fields[run], {}).setdefault(fields["key"], [])
         is_number = fields.get("is_nan", "").lower() in ("", "0", "0.0", "false", "f")
         value = fields["value"] if is_number else "nan"
-        points.append((whole_number(fields["step"], place, "step"), value))
-    return curves
+        yield fields[run], fields["key"], whole_number(fields["step"], place, "step"), value
 
 
-_READERS: Mapping[str, Callable[[str, str], Curves]] = {
+_READERS: Mapping[str, Callable[[str, str], Found]] = {
     "flower": _flower, "wandb": _wandb, "mlflow": _mlflow,
 }  # fmt: skip
 """By tool, of a file's text and name; raises `FedreproError` for what is no such export."""
@@ -186,6 +188,8 @@ _READERS: Mapping[str, Callable[[str, str], Curves]] = {
 
 def _choose(curves: Curves, run: str | None, key: str, place: str) -> Points:
     """The points of one run, named if there are several, and key, of Flower also the name alone."""
+    if not curves:
+        raise refused(place, "the file has no values")
     if run is None:
         having = list(curves) if len(curves) <= 1 else [one for one in curves if key in curves[one]]
         if len(curves) > 1 and len(having) != 1:
@@ -209,8 +213,6 @@ def _value_at(
 ) -> tuple[float, int | str]:
     """The value at a round, at the last one, or the largest; and what was taken of these."""
     rounds = [round for round, _ in points]
-    if not points:
-        raise refused(place, "the file has no value of this key")
     if (twice := repeated(rounds)) is not None:
         raise refused(place, f"the file has round {twice} twice")
     wanted = max(rounds) if at == "final" else at
@@ -222,11 +224,3 @@ def _value_at(
     if len(numbers) < len(found):
         raise refused(place, "the file has no value at this round")
     return max(numbers), wanted
-
-
-def _pairs(points: Any, place: str) -> Points:
-    if not isinstance(points, list) or not all(
-        isinstance(pair, list) and len(pair) == 2 for pair in points
-    ):
-        raise FedreproError(f"{place} is no list of pairs [round, value]")
-    return [(whole_number(round, place, "round"), value) for round, value in points]
