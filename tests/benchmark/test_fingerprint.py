@@ -1,4 +1,3 @@
-import shutil
 from pathlib import Path
 
 import pytest
@@ -113,21 +112,3 @@ def test_a_run_depends_on_the_source_of_its_start_but_not_the_reverse(tiny_confi
     assert set(start) < set(later)
     assert "methods/objectives/simclr.py" in start
     assert "methods/federated/loop.py" not in start
-
-
-def test_an_edited_helper_makes_the_run_another_and_is_named(
-    tiny_config: Make, tmp_path: Path
-) -> None:
-    folders = {}
-    for name, folder in fingerprint.package_folders().items():
-        ignored = shutil.ignore_patterns("__pycache__")
-        folders[name] = Path(shutil.copytree(folder, tmp_path / name, ignore=ignored))
-    modules = list(fingerprint.modules_of(tiny_config()))
-    before = fingerprint.closure(modules, folders)
-    for edited in ("state.py", "federated/clustered/ifca.py"):
-        with (folders["methods"] / edited).open("a") as file:
-            file.write("EDITED = True\n")
-    fingerprint._module.cache_clear()
-    after = fingerprint.closure(modules, folders)
-    assert fingerprint.changed(before, after) == ["methods/state.py"]
-    assert fingerprint.digest(before) != fingerprint.digest(after)

@@ -14,7 +14,7 @@ import pytest
 
 from fedrepro.benchmark.data import fetch as module
 from fedrepro.benchmark.data import load
-from fedrepro.benchmark.data.fetch import NAME, Archive, download, fetch, unpack
+from fedrepro.benchmark.data.fetch import NAME, Archive, download, unpack
 from fedrepro.benchmark.data.sets.emnist import Emnist
 from fedrepro.benchmark.errors import DataError
 
@@ -112,22 +112,6 @@ def test_only_named_members_are_unpacked_and_a_missing_one_is_said(tmp_path: Pat
     assert (tmp_path / "data" / "a" / "one").read_bytes() == b"o"
     with pytest.raises(DataError, match="does not hold b"):
         unpack(packed, dataclasses.replace(archive, members=("b",)), tmp_path)
-
-
-def test_files_that_are_whole_are_left_alone(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = module.download
-    monkeypatch.setattr(module, "download", lambda url, *rest: real(server.url, *rest))
-    archive = Archive("https://x.org/some.bin", len(CONTENT), MD5, path="in/some.bin")
-    fetch([archive], tmp_path)
-    assert (tmp_path / "in" / "some.bin").read_bytes() == CONTENT
-    fetch([archive], tmp_path)
-    assert len(server.asked) == 1
-    (tmp_path / "in" / "some.bin").write_bytes(b"damaged")
-    fetch([archive], tmp_path)
-    assert len(server.asked) == 2
-    assert (tmp_path / "in" / "some.bin").read_bytes() == CONTENT
 
 
 def test_a_set_is_fetched_only_when_asked_and_is_then_the_release(

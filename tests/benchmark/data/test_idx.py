@@ -127,14 +127,6 @@ def test_a_cut_off_file_is_named(mnist: dict[str, Path], tmp_path: Path) -> None
         load("mnist", "train", data_dir=tmp_path)
 
 
-def test_other_content_is_not_taken_for_the_release(mnist: dict[str, Path], tmp_path: Path) -> None:
-    path = mnist["test labels"]
-    path.write_bytes(path.read_bytes()[:-1] + b"\x03")
-    with pytest.raises(DataError, match=f"{path} is not the release's file"):
-        load("mnist", "test", data_dir=tmp_path)
-    assert load("mnist", "train", data_dir=tmp_path).is_release
-
-
 @pytest.mark.data
 @pytest.mark.parametrize("part", ["train", "test"])
 def test_the_real_mnist_is_recognised_and_equals_torchvisions(part: str) -> None:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from fedrepro.benchmark.data import build_federation, load
-from fedrepro.benchmark.data.base import data_folder
 from fedrepro.benchmark.data.images import mixed_order, prepare, share, subset
 from fedrepro.benchmark.errors import DataError
 from fedrepro.methods.data.federation import ImageSet
@@ -71,16 +70,6 @@ def test_the_checksum_covers_images_and_labels() -> None:
     sums = [load("digits", part).checksum for part in ("test", "unlabeled", "train-a", "train-b")]
     sums += [train.checksum, load("digits", "train", images=10).checksum]
     assert len(set(sums)) == len(sums)
-
-
-def test_the_folder_is_the_argument_or_the_environments(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("FEDREPRO_DATA", str(tmp_path))
-    assert data_folder(None) == tmp_path
-    assert data_folder(Path("here")) == Path("here")
-    monkeypatch.delenv("FEDREPRO_DATA")
-    assert data_folder(None) == Path("data")
 
 
 def test_only_images_in_use_are_kept_and_every_client_has_its_own() -> None:
