@@ -19,8 +19,10 @@ def line(claim: ClaimResult) -> str:
         return claim.given
     parts = [span(answer.ours, sign=True)]
     if answer.printed is not None:
-        parts[0] += f", published {layout.number(answer.printed, sign=True)}"
-    if answer.ratio is not None:
+        against = " (against the text)" if answer.printed < 0 else ""
+        parts[0] += f", published {layout.number(answer.printed, sign=True)}{against}"
+    # Beyond ten the published difference is too small to divide by.
+    if answer.ratio is not None and abs(answer.ratio.mean) <= 10:
         parts.append(f"{span(answer.ratio)} times the published")
     if answer.comparisons > 1:
         opposite = f", {answer.opposite} opposite" if answer.opposite else ""

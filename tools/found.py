@@ -28,7 +28,7 @@ WORDS = ("HOLDS", "SAME DIRECTION", "OPPOSITE", "ABSENT", "OPEN", "NOT COMPARED"
 GROUPS: dict[str, Sequence[str]] = {
     "What was seen": ("HOLDS", "SAME DIRECTION"),
     "What was not seen": ("OPPOSITE", "ABSENT"),
-    "What the miniature cannot say": ("OPEN",),
+    "What is open": ("OPEN",),
 }
 
 
@@ -100,7 +100,10 @@ def finding(paper: str, reports: list[Report]) -> Iterator[str]:
     yield from ("", "## Headline claims", "", *headlines(report), *on_other_images(report))
     counted = (*report.first.evidence, *report.first.totals, report.first.controls)
     lines = (line for line in counted if line and not line.startswith("of "))
-    yield from ("", *(f"- {sentences(line)}".replace("|", "\\|") for line in lines))
+    told = (f"- {sentences(line)}".replace("|", "\\|") for line in lines)
+    to_spec = rf"([table \1](../../tables/{paper}/\1.toml)"
+    yield from ("", *(re.sub(r"\(table ([\w.-]+)", to_spec, line) for line in told))
+    yield from ("", "## What contradicts itself in print", "", *contradictions(report))
     claims = [(one.id, claim) for one in report.tables for claim in one.claims]
     for heading, words in GROUPS.items():
         yield from ("", f"## {heading}", "", *table("table", "claim", "status", "evidence"))
@@ -116,7 +119,11 @@ def finding(paper: str, reports: list[Report]) -> Iterator[str]:
     for (word, why), places in reasons.items():
         where = ", ".join(dict.fromkeys(places))
         yield row(f"`{word}`", why or "a stated size", f"{len(places)}, of {where}")
-    yield from ("", "## What contradicts itself in print", "", *table("tables", "statement", "sum"))
+
+
+def contradictions(report: Report) -> Iterator[str]:
+    """What the audit finds inconsistent among the published numbers, a row each."""
+    yield from table("tables", "statement", "sum")
     wrong = defaultdict[tuple[str, str], list[str]](list)
     for one in report.tables:
         for found in one.findings:
