@@ -44,11 +44,13 @@ class ClaimCurve:
 
 
 def curves(report: Report) -> list[ClaimCurve]:
-    """Every claim of a report with universes; those that hang on a reading come first."""
+    """The claims that universes judged; those that depend on an interpretation come first."""
     found = []
-    for table, claim in layout.all_claims(report) if report.universes else ():
-        under = tuple(one.claims[f"{table.id}: {claim.id}"] for one in report.universes)
-        found.append(ClaimCurve(table, claim, under))
+    for table, claim in layout.all_claims(report):
+        place = f"{table.id}: {claim.id}"
+        under = tuple(one.claims[place] for one in report.universes if place in one.claims)
+        if under:
+            found.append(ClaimCurve(table, claim, under))
     return sorted(found, key=lambda one: (one.is_stable, not one.was_judged))
 
 

@@ -260,7 +260,7 @@ def test_commands_print_hostile_specs_as_text(
     monkeypatch.setenv("FEDREPRO_TABLES", str(tmp_path / "specs"))
     places = ["--store", str(tmp_path / "store"), "--out", str(tmp_path / "out")]
     commands = (
-        ["list", "fcl"], ["check", "fcl"], ["claims", "fcl"], ["audit", "fcl"],
+        ["list", "fcl"], ["check", "fcl"], ["audit", "fcl"],
         ["show", "fcl", "2", *places[:2]], ["report", "fcl", *places],
     )  # fmt: skip
     for command in commands:
