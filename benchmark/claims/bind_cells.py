@@ -62,11 +62,17 @@ def instances(
 ) -> Iterator[tuple[str, tuple[Elementary, ...]]]:
     """For each row (and column) that the relation is about: its label, and the comparisons.
 
-    Raises `SpecError` for a pattern without a row or column, an expression without `{row}` or
-    `{column}` although patterns are given, and whatever makes it no claim.
+    Raises `SpecError` for a pattern without a row, an expression without `{row}` although patterns
+    are given, and whatever makes it no claim.
     """
-    rows = _places(relation, "row", relation.rows, table.rows, table)
-    columns = _places(relation, "column", relation.columns, table.columns, table)
+    rows: Sequence[Label | None] = table.rows if "{row}" in relation.holds else [None]
+    columns: Sequence[Label | None] = table.columns if "{column}" in relation.holds else [None]
+    if relation.rows:
+        if rows == [None]:
+            said = "rows are given, but the expression has no {row}"
+            raise SpecError(f"{table.file}, relation '{relation.id}': {said}")
+        patterns = (tuple(part.strip() for part in one.split("|")) for one in relation.rows)
+        rows = _all_matching(patterns, table.rows, "row", table)
     for row, column in itertools.product(rows, columns):
         holds = relation.holds
         for name, label in (("row", row), ("column", column)):
@@ -75,21 +81,6 @@ def instances(
         where = ", ".join("|".join(label) for label in (row, column) if label is not None)
         claim = Claim(f"{relation.id} ({where})" if where else relation.id, relation.says, holds)
         yield where, bind(claim, table, paper, "relation")
-
-
-def _places(
-    relation: Relation, what: str, patterns: Sequence[str], labels: Sequence[Label], table: Table
-) -> list[Label | None]:
-    """The labels that `{row}` or `{column}` runs over; one None where it does not occur."""
-    if f"{{{what}}}" in relation.holds:
-        parts = [tuple(part.strip() for part in pattern.split("|")) for pattern in patterns]
-        return list(_all_matching(parts, labels, what, table) if parts else labels)
-    if patterns:
-        raise SpecError(
-            f"{table.file}, relation '{relation.id}': {what}s are given, "
-            f"but the expression has no {{{what}}}"
-        )
-    return [None]
 
 
 @dataclass(frozen=True)

@@ -147,16 +147,15 @@ class Claim(InFile):
 class Relation(InFile):
     """What a formula says of printed cells: an expression as in a claim, for every row.
 
-    holds: with `{row}` and `{column}` for the labels. rows, columns: patterns of those that it is
-    about; none means all. vague: words of the text that can be read in another way, so that cells
-    which do not obey contradict no more than the spec.
+    holds: with `{row}` and `{column}` for the labels. rows: patterns of those that it is about, or
+    all. vague: words of the text that can be read in another way, so that cells which do not obey
+    contradict no more than the spec.
     """
 
     id: Text
     says: Text
     holds: Text
     rows: tuple[Text, ...] = ()
-    columns: tuple[Text, ...] = ()
     where: Text | None = None
     note: Text | None = None
     vague: Text | None = None

@@ -29,7 +29,7 @@ def grid() -> Any:
     [
         (Relation("r", "s", "'{row}' at 'one' < '{row}' at 'two'"), ["A|x", "A|y", "B|x"]),
         (Relation("r", "s", "'{row}' at 'one' < 99", rows=("A|*",)), ["A|x", "A|y"]),
-        (Relation("r", "s", "'A|x' at '{column}' < 99", columns=("two",)), ["two"]),
+        (Relation("r", "s", "'A|x' at '{column}' < 99"), ["one", "two"]),
         (Relation("r", "s", "'A|x' at 'one' < 99"), [""]),
     ],
 )
