@@ -8,9 +8,8 @@ arrays and the encoder, of which the checksums stay, and the folder in which the
 """
 
 import argparse
-import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any, get_args
@@ -26,10 +25,10 @@ from fedrepro.benchmark.store import fingerprint
 from fedrepro.benchmark.store.files import sealed
 from fedrepro.benchmark.store.store import Store, TrialRecord
 from fedrepro.reports import layout
+from tools.found import filled, row, table
 
 ROOT = Path(__file__).parents[1]
 RECORDS = ROOT / "results/published"
-PAGES = {"sentence": "README.md", "table": "docs/published.md"}
 HEADER = ("paper", "table", "cell", "printed", "ours: mean ± SD", "trials", "verdict")
 
 
@@ -78,10 +77,10 @@ def measured(records: Path = RECORDS) -> Iterator[tuple[str, str, CellResult]]:
                 continue
             trials = load_trials(plan, store, include_stale=True)
             report = judge(plan, trials, command="", audit=False)
-            for table in report.tables:
-                for cell in table.cells:
+            for one in report.tables:
+                for cell in one.cells:
                     if cell.kind == "empirical" and cell.mean is not None:
-                        yield paper.id, table.id, cell
+                        yield paper.id, one.id, cell
 
 
 def sentence(words: Sequence[VerdictWord]) -> str:
@@ -95,36 +94,27 @@ def sentence(words: Sequence[VerdictWord]) -> str:
     return f"At full protocol {len(words)} {cells_have} been [run](docs/published.md): {counted}."
 
 
-def texts(cells: Sequence[tuple[str, str, CellResult]]) -> Mapping[str, str]:
-    """By name of its mark, what a page says."""
-    rows = [HEADER, ("---",) * len(HEADER), *(_row(*one) for one in cells)]
-    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-    return {
-        "sentence": sentence([cell.verdict.word for _, _, cell in cells]),
-        "table": f"\n{table}\n",
-    }
+def listed(cells: Sequence[tuple[str, str, CellResult]]) -> Iterator[str]:
+    """A row for each cell."""
+    yield from table(*HEADER)
+    for paper, id, cell in cells:
+        digits = layout.places(cell)
+        ours = layout.number(cell.mean, digits)
+        if cell.sd is not None:
+            ours += f" ± {layout.number(cell.sd, digits)}"
+        trials = f"{sum(one is not None for one in cell.trials)} of {len(cell.trials)}"
+        name = f"{' '.join(cell.row)} · {' '.join(cell.column)}"
+        yield row(paper, id, name, layout.published(cell), ours, trials, cell.verdict.word)
 
 
-def _row(paper: str, table: str, cell: CellResult) -> tuple[str, ...]:
-    digits = layout.places(cell)
-    ours = layout.number(cell.mean, digits)
-    if cell.sd is not None:
-        ours += f" ± {layout.number(cell.sd, digits)}"
-    trials = sum(one is not None for one in cell.trials)
-    name = f"{' '.join(cell.row)} · {' '.join(cell.column)}"
-    return (
-        *(paper, table, name, layout.published(cell), ours),
-        *(f"{trials} of {len(cell.trials)}", cell.verdict.word),
-    )
-
-
-def written(page: str, name: str, text: str) -> str:
-    """A page with what stands between its marks of this name replaced."""
-    mark = re.compile(rf"(<!-- published: {name} -->).*?(<!-- published: end -->)", re.DOTALL)
-    found, places = mark.subn(lambda marks: f"{marks[1]}{text}{marks[2]}", page)
-    if places != 1:
-        raise ValueError(f"there is not one place '<!-- published: {name} -->'")
-    return found
+def pages() -> Iterator[tuple[Path, str]]:
+    """Each page with its new text."""
+    cells = list(measured())
+    said = {"README.md": [sentence([cell.verdict.word for _, _, cell in cells])]}
+    said["docs/published.md"] = list(listed(cells))
+    for name, lines in said.items():
+        page = ROOT / name
+        yield page, filled(page.read_text("utf-8"), iter(lines), "published")
 
 
 def main() -> None:
@@ -133,9 +123,8 @@ def main() -> None:
     parser.add_argument("stores", nargs="*", type=Path)
     for place in parser.parse_args().stores:
         print(place, dict(copy(Store(place, warn=print))))
-    for name, text in texts(list(measured())).items():
-        page = ROOT / PAGES[name]
-        page.write_text(written(page.read_text("utf-8"), name, text), "utf-8")
+    for page, text in pages():
+        page.write_text(text, "utf-8")
 
 
 if __name__ == "__main__":

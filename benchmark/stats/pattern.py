@@ -122,15 +122,12 @@ def orderings(pattern: Pattern) -> Floats:
     Pairs are those of a column that are printed apart beyond rounding.
     """
     printed, half, trials = pattern.printed, pattern.half, pattern.trials
-    found = [np.zeros((0, pattern.n))]
-    for a, b in itertools.combinations(range(len(printed)), 2):
-        apart = printed[a] - printed[b]
-        rounding = half[a] + half[b] + _ALIKE
-        with np.errstate(invalid="ignore"):
-            clear = np.abs(apart) > rounding
-        ours = (trials[a] - trials[b])[clear] * np.sign(apart[clear])[:, None]
-        found.append(np.where(np.abs(ours) <= pattern.tie, 0.5, (ours > 0).astype(float)))
-    return np.concatenate(found)
+    a, b = np.triu_indices(len(printed), 1)
+    apart = printed[a] - printed[b]
+    with np.errstate(invalid="ignore"):
+        clear = np.abs(apart) > half[a] + half[b] + _ALIKE
+    ours = (trials[a] - trials[b])[clear] * np.sign(apart[clear])[:, None]
+    return np.where(np.abs(ours) <= pattern.tie, 0.5, (ours > 0).astype(float))
 
 
 def reliability(pattern: Pattern, printed_variance: float | None) -> float:
