@@ -23,7 +23,6 @@ from fedrepro.benchmark.store.store import Store
 from fedrepro.methods.metrics import headroom
 from fedrepro.methods.outcome import Curve
 from fedrepro.reports import terminal
-from fedrepro.reports.pages import side_by_side
 from fedrepro.reports.scoreboard import counts
 from fedrepro.reports.writers import html, json, junit, latex, markdown
 from tests.benchmark.small_papers import write_made_up
@@ -373,15 +372,6 @@ def test_recorded_trials_are_judged_with_their_controls(root: Path) -> None:
     given = trials_of(without, plan)
     again = judge_evidence(Evidence(plan, {}, given=given, declared=SCALED), command="")
     assert (words(again), again.controls[0].claims[0].word) == (("OPEN",) * 3, "NOT RUN")
-
-
-def test_two_reports_are_compared_on_one_page_with_their_controls(root: Path) -> None:
-    before, after = (
-        baseline.recorded(judged(root, AS_PRINTED | controls)) for controls in (SEEN, NOT_SEEN)
-    )
-    moved = {"made-up": comparison.compare(before, after)}
-    page = side_by_side({"made-up": (before, after)}, moved)
-    assert '<th scope="row">even-beats-uneven</th>' in page
 
 
 def test_claims_that_rest_on_headroom_say_how_much_there_is(

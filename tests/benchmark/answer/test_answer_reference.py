@@ -14,14 +14,25 @@ from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.judging.answers import answer_table, lead, printed_variance
 from fedrepro.benchmark.judging.observed import columns_of, pattern_of
 from fedrepro.benchmark.metrics import metric as facts_of
+from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.stats.pattern import correlation
-from tests.benchmark.answer.recorded import baseline, values
+from tools.found import ROOT, trials_of
 
 pytestmark = pytest.mark.slow
 REFERENCE = json.loads(Path(__file__).with_name("reference.json").read_text("utf-8"))
 DRAWN = 0.01
 """Of a relabelling p of more than eight rows: both sides draw their permutations."""
+
+
+def baseline(paper):
+    return json.loads((ROOT / f"results/baselines/{paper}-reduced.json").read_text("utf-8"))
+
+
+def values(paper):
+    """By cell and seed."""
+    found = trials_of(baseline(paper.id)["cells"], make_plan(paper, "reduced"))
+    return {key: trials for key, one in found.items() if (trials := one.by_seed)}
 
 
 @pytest.fixture(params=REFERENCE)
