@@ -214,19 +214,13 @@ def _installed(kind: str) -> tuple[dict[str, str], dict[str, str]]:
             refused[name] = f"{module}: the name is one of fedrepro's own"
         elif others:
             refused[name] = f"{', '.join(sorted([module, *others]))}: two packages give the name"
-        elif (why := _why_unusable(module, kind)) is not None:
-            refused[name] = f"{module}: {why}"
         else:
-            found[name] = module
+            try:
+                class_in(module, base(kind))
+                found[name] = module
+            except Exception as error:  # whatever a stranger's code raises
+                refused[name] = f"{module}: {told(error, [module])}"
     return found, refused
-
-
-def _why_unusable(module: str, kind: str) -> str | None:
-    try:
-        class_in(module, base(kind))
-    except Exception as error:  # whatever a stranger's code raises
-        return told(error, [module])
-    return None
 
 
 def is_module(name: str) -> bool:

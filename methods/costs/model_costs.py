@@ -17,7 +17,7 @@ from operator import add
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from ..federated.base import FederatedMethod, Message, Round, Task
+from ..federated.base import FederatedMethod, Message, Task, all_rounds
 from ..nn.layers import Layer, is_buffer
 from ..state import State, n_bytes
 
@@ -101,14 +101,9 @@ def communication(method: FederatedMethod, task: Task) -> Exchange:
     """What one client exchanges in all rounds of `method`, without restarts."""
     task = replace(task, federation=method.prepare(task.federation))
     model_bytes = n_bytes(task.model.new(torch.Generator().manual_seed(0)))
-    server, memory, total = method.start(task, 0), method.new_memory(task), Exchange()
-    for t in range(method.exchanges):
-        clients = method.participants(task, t)
-        now = Round(task, t, clients)
-        download = method.broadcast(now, server)
-        upload = method.local_update(now, download, memory)
-        total += exchange(download, upload, len(clients), model_bytes)
-        server = method.aggregate(now, server, upload)
+    total, server = Exchange(), method.start(task, 0)
+    for now, _, download, upload in all_rounds(method, task, method.new_memory(task), server):
+        total += exchange(download, upload, len(now), model_bytes)
     return total
 
 

@@ -7,7 +7,7 @@ Evidence: `tests/methods/test_costs.py`.
 
 import weakref
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from torch.optim import optimizer as optimizers
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves, tree_map_only
 from torch.utils.flop_counter import flop_registry
 
 from ..nn.layers import COUNTED
@@ -95,7 +96,8 @@ class Shapes(TorchDispatchMode):  # type: ignore[no-untyped-call]
             if (kwargs.get("dtype") or torch.get_default_dtype()).is_floating_point:
                 kwargs = {**kwargs, "device": _META}
             return func(*args, **kwargs)
-        if not any(value.is_meta for value in _tensors((*args, *kwargs.values()))):
+        values = tree_leaves((args, kwargs))
+        if not any(isinstance(value, Tensor) and value.is_meta for value in values):
             found = func(*args, **kwargs)
         elif func is _aten._local_scalar_dense.default:
             return torch.ones((), dtype=args[0].dtype).item()
@@ -107,27 +109,14 @@ class Shapes(TorchDispatchMode):  # type: ignore[no-untyped-call]
         else:
             if func in _INDEXED:
                 args = (args[0], [at for one in args[1] for at in _places(one)], *args[2:])
-            kwargs = {name: _shape_of(value) for name, value in kwargs.items()}
-            args = _shape_of(args)
+            args, kwargs = tree_map_only(
+                Tensor, lambda value: value if value.is_meta else value.to(_META), (args, kwargs)
+            )
             found = func(*args, **kwargs)
             found = _laid_out(found, args) if func in _HEAVY else found
         if (flops := flop_registry.get(func._overloadpacket)) is not None:
             self.flops += flops(*args, **kwargs, out_val=found)
         return found
-
-
-def _tensors(values: Sequence[Any]) -> Iterator[Tensor]:
-    for value in values:
-        if isinstance(value, Tensor):
-            yield value
-        elif isinstance(value, (list, tuple)):
-            yield from _tensors(value)
-
-
-def _shape_of(value: Any) -> Any:
-    if isinstance(value, Tensor):
-        return value if value.is_meta else value.to(_META)
-    return type(value)(map(_shape_of, value)) if isinstance(value, (list, tuple)) else value
 
 
 def _places(index: Any) -> tuple[Any, ...]:

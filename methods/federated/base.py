@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -89,14 +89,9 @@ class Message:
 class Task:
     """What a method works on: data, architecture, pre-trained weights, random streams.
 
-    Attributes:
-        federation: The clients' images; those of the test have no labels.
-        encoder: Pre-trained encoder weights (one model), or None for a random start.
-        grouping: Which clients share steps; by default the engine chooses.
-        objective: For methods that train without labels, else None.
-        augmentation: For methods that draw views, else None.
-        source: Loads the images on which `encoder` was trained, if it was pre-trained centrally.
-        at_width: Makes the model with a share of the channels; see `narrowed_model`.
+    federation: of the test without labels. encoder: pre-trained weights (one model), or None for a
+    random start. source: loads the images on which these were trained, if that was central.
+    objective, augmentation: None for methods without. at_width: see `narrowed_model`.
     """
 
     federation: Federation
@@ -366,3 +361,15 @@ class NoExchange(FederatedMethod):
 
 ProgressCallback = Callable[[int, int], None]
 """Called with (rounds done, rounds in all); rounds done falls to 0 when training starts again."""
+
+
+def all_rounds(
+    method: FederatedMethod, task: Task, memory: Memory, server: Server
+) -> Iterator[tuple[Round, Server, Message, Message]]:
+    """Rounds without restarts: each with the server before it, and what is received and sent."""
+    for t in range(method.exchanges):
+        now = Round(task, t, method.participants(task, t))
+        download = method.broadcast(now, server)
+        upload = method.local_update(now, download, memory)
+        yield now, server, download, upload
+        server = method.aggregate(now, server, upload)

@@ -25,11 +25,10 @@ from ..data.views.augment import Augmentation
 from ..encoders.cnn import CNN
 from ..encoders.resnet import ResNet
 from ..nn.classifier import ENCODER, Classifier, dense_head
-from ..outcome import Outcome
 from ..seeds import Seeds
 from ..state import part
 from ..training.steps import Grouping
-from .base import FederatedMethod, Memory, Message, Round, Server, Task
+from .base import FederatedMethod, Round, Task, all_rounds
 from .loop import run
 from .with_labels import WithLabels
 
@@ -69,12 +68,10 @@ def check_method(
     - Messages and personal models have a slice, or a number, for each client.
     - A method trains on augmented views where it says so, and nowhere else.
 
-    Args:
-        method: A class, made with the options of `SMALL` that it has, or an instance.
-        same_as: Options, and a method that `method` becomes with them (`{"weight": 0.0}, FedAvg`).
+    method: a class, made with the options of `SMALL` that it has, or an instance. same_as: options,
+    and a method that `method` becomes with them (`{"weight": 0.0}, FedAvg`).
 
-    Raises:
-        NonConformingError: With every check that failed.
+    Raises `NonConformingError` with every check that failed.
     """
     made = _made(method)
     try:
@@ -90,11 +87,7 @@ def check_method(
     if same_as is not None:
         options, other = same_as[0], _made(same_as[1])
         mine, theirs = run(replace(made, **options), checks.task), run(other, small_task(other))
-        found = _first(
-            _numbers((mine.metrics, mine.encoder)),
-            _numbers((theirs.metrics, theirs.encoder)),
-            _ROUNDING,
-        )
+        found = _first((mine.metrics, mine.encoder), (theirs.metrics, theirs.encoder), _ROUNDING)
         if found:
             name = type(other).__name__
             failures.append(f"with {dict(options)} it is not {name}: {found}")
@@ -174,14 +167,14 @@ class _Checks:
         def first_round(method: FederatedMethod, task: Task) -> Any:
             task = _prepared(method, task)
             memory = method.new_memory(task)
-            _, _, sent = next(_rounds(method, task, memory, method.start(task, 0)))
-            return _numbers((sent.per_client, memory))
+            _, _, _, sent = next(all_rounds(method, task, memory, method.start(task, 0)))
+            return sent.per_client, memory
 
         found = _first(first_round(self.method, self.task), first_round(method, task))
-        return found or _difference(self.trained, run(method, task))
+        return found or _first(self.trained, run(method, task))
 
     def the_seed_decides_every_number(self) -> Iterator[str]:
-        if found := _difference(self.trained, self.again):
+        if found := _first(self.trained, self.again):
             yield (
                 f"one seed gives two results: {found}. Draw from `now.stream` or `now.streams`, "
                 "and keep nothing outside of server and memory"
@@ -193,10 +186,8 @@ class _Checks:
         packages = sorted({"fedrepro", type(self.method).__module__.partition(".")[0]})
         for plain, flat in self.saved[1:]:
             tree = put_together(plain, flat, packages, torch.device("cpu"))
-            found = _difference(
-                run(self.method, self.task, checkpoint=Checkpoint(saved=tree)), self.again
-            )
-            if found:
+            resumed = run(self.method, self.task, checkpoint=Checkpoint(saved=tree))
+            if found := _first(resumed, self.again):
                 yield (
                     f"a training that was saved and goes on ends otherwise: {found}. What outlives "
                     "a round belongs into the server or a `ClientMemory`"
@@ -217,8 +208,8 @@ class _Checks:
             upload = method.local_update(now, download, memory)
             other = method.local_update(replace(now, task=together), download, own)
             found = found or _first(
-                _numbers((upload.per_client, upload.log, memory)),
-                _numbers((other.per_client, other.log, own)),
+                (upload.per_client, upload.log, memory),
+                (other.per_client, other.log, own),
                 _ROUNDING,
             )
             server = method.aggregate(now, server, upload)
@@ -236,11 +227,11 @@ class _Checks:
     def each_step_gives_what_the_loop_takes(self) -> Iterator[str]:
         method, task = self.method, _prepared(self.method, self.task)
         memory, server = method.new_memory(task), method.start(task, 0)
-        for now, before, upload in _rounds(method, task, memory, server):
+        for now, before, _, upload in all_rounds(method, task, memory, server):
             given = deepcopy(_numbers((before, upload)))
             method.broadcast(now, before)
             server = method.aggregate(now, before, upload)
-            if found := _first(given, _numbers((before, upload))):
+            if found := _first(given, (before, upload)):
                 yield f"a step of the server changes in place what it is given: {found}"
                 return
             weights = upload.per_client.get("weights", {})
@@ -302,17 +293,6 @@ def _prepared(method: FederatedMethod, task: Task) -> Task:
     return replace(task, federation=method.prepare(unlabelled))
 
 
-def _rounds(
-    method: FederatedMethod, task: Task, memory: Memory, server: Server
-) -> Iterator[tuple[Round, Server, Message]]:
-    """All rounds: each with the server before it and what its participants send."""
-    for t in range(method.exchanges):
-        now = Round(task, t, method.participants(task, t))
-        upload = method.local_update(now, method.broadcast(now, server), memory)
-        yield now, server, upload
-        server = method.aggregate(now, server, upload)
-
-
 def _numbers(tree: Any) -> Any:
     """Dataclasses as dictionaries, so that they can be compared; what else there is, left out."""
     if isinstance(tree, np.ndarray):
@@ -326,12 +306,9 @@ def _numbers(tree: Any) -> Any:
     return tree if isinstance(tree, Tensor | bool | int | float) else None
 
 
-def _difference(one: Outcome, other: Outcome) -> str | None:
-    return _first(_numbers(one), _numbers(other))
-
-
 def _first(one: Any, other: Any, rounding: float = 0.0) -> str | None:
-    """Where two trees of `_numbers` differ first: to the last bit, or by more than `rounding`."""
+    """Where numbers of two trees differ first: to the last bit, or by more than `rounding`."""
+    one, other = _numbers(one), _numbers(other)
     try:
         assert_close(one, other, rtol=rounding, atol=rounding, equal_nan=True)
     except AssertionError as error:

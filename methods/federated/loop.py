@@ -37,9 +37,10 @@ class _History:
 
     def add_message(self, direction: str, message: Message, clients: Tensor) -> None:
         """Counts the bytes in all and by payload; keeps the log, with gaps for absent clients."""
-        self._exchange(f"{direction}_bytes", message.bytes_exchanged(len(clients)))
-        for name, size in message.bytes_by_name(len(clients)).items():
-            self._exchange(f"{direction}_bytes.{name}", size)
+        whole, sizes = f"{direction}_bytes", message.bytes_by_name(len(clients))
+        named = {whole: sum(sizes.values()), **{f"{whole}.{name}": n for name, n in sizes.items()}}
+        for name, size in named.items():
+            self.exchanged[name] = self.exchanged.get(name, 0) + size
         for name, values in message.log.items():
             logged = values.cpu().numpy()
             missing = np.nan if np.issubdtype(logged.dtype, np.floating) else -1
@@ -53,9 +54,6 @@ class _History:
         for name, values in evaluation.per_client.items():
             self.arrays.setdefault(f"client_{name}", []).append(values.cpu().numpy())
         self.counts.update(evaluation.counts)
-
-    def _exchange(self, name: str, size: int) -> None:
-        self.exchanged[name] = self.exchanged.get(name, 0) + size
 
 
 @dataclass
@@ -122,6 +120,9 @@ def run(
     _check_finite(method.exchanges, encoder=encoder, counts=_numbers(facts))
     drawn = task.model.new(torch.Generator())
     weights = {name: value for name, value in drawn.items() if not is_buffer(name)}
+    of_clients = {"group": federation.group.cpu().numpy()}
+    if federation.train.labels is not None:
+        of_clients["class_counts"] = federation.class_counts().numpy()
     return Outcome(
         metrics={
             name: Curve(tuple(r for r, _ in points), tuple(v for _, v in points))
@@ -136,8 +137,7 @@ def run(
             **history.counts,
             **facts,
         },
-        arrays={name: np.stack(rows) for name, rows in history.arrays.items()}
-        | _facts_of(federation),
+        arrays={name: np.stack(rows) for name, rows in history.arrays.items()} | of_clients,
         encoder=None if encoder is None else {n: v.cpu() for n, v in encoder.items()},
     )
 
@@ -241,10 +241,3 @@ def _tensors(name: str, tree: Any) -> Iterator[tuple[str, Tensor]]:
     if isinstance(tree, Mapping):
         for key, value in tree.items():
             yield from _tensors(f"{name}.{key}", value)
-
-
-def _facts_of(federation: Federation) -> dict[str, NDArray[Any]]:
-    facts = {"group": federation.group.cpu().numpy()}
-    if federation.train.labels is not None:
-        facts["class_counts"] = federation.class_counts().numpy()
-    return facts

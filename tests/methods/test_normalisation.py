@@ -74,18 +74,3 @@ def test_gradients_are_right(variance: str) -> None:
 
     inputs = (drawn(2, 4, 3, 2, 2), drawn(2, 3, seed=1), drawn(2, 3, seed=2))
     assert torch.autograd.gradcheck(call, tuple(x.requires_grad_() for x in inputs))
-
-
-def test_runs_in_a_compiled_and_in_a_vectorised_step() -> None:
-    x, layer = drawn(1, 4, 6, 2, 2), TwinNorm("n", 6, 4)
-    state = plain(layer)
-    expected = layer(state, x, training=True)
-
-    def step(x: Tensor) -> Tensor:
-        return layer(state, x, training=True)
-
-    compiled = torch.compile(step, backend="eager", fullgraph=True)
-    assert torch.allclose(compiled(x), expected)
-    many = torch.func.vmap(step)(torch.stack([x, 2 * x]))
-    assert torch.allclose(many[0], expected)
-    assert torch.allclose(many[1], layer(state, 2 * x, training=True))

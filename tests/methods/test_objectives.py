@@ -113,35 +113,23 @@ def test_simclr_has_the_projector_of_section_4_1() -> None:
 
 
 @pytest.mark.parametrize("name", PREDICTING)
-def test_byol_and_simsiam_have_the_networks_of_section_4_1(name: str) -> None:
-    state, (x, y) = weights(name), views_of()
-    assert state["projector.0.weight"].shape == (1, 512, DIM)
-    assert state["projector.1.weight"].shape == (1, 512, 512)
-    assert state["predictor.0.weight"].shape == (1, 64, 512)
-    assert state["predictor.1.weight"].shape == (1, 512, 64)
-    g, q = module(state, "projector", norms=2), module(state, "predictor", norms=1)
-    z_i, z_j = (g(represent(state, view)) for view in x)
-    p_i, p_j = q(z_i), q(z_j)
-    pairs = [*zip(p_i, z_j, strict=True), *zip(p_j, z_i, strict=True)]
-    mean = sum(cosine(p, z) for p, z in pairs) / len(pairs)
-    expected = -mean if name == "simsiam" else 2 - 2 * mean
-    assert loss_of(name, state, x, y).item() == pytest.approx(expected, abs=1e-8)
-
-
-@pytest.mark.parametrize("name", PREDICTING)
-def test_without_its_norm_the_projectors_output_is_a_plain_layer_with_a_bias(name: str) -> None:
-    """As in the code of Grill et al. and of FedEMA."""
-    options = {"projector_widths": (8, 5), "predictor_width": 4, "projector_output_norm": False}
-    state, (x, _) = weights(name, **options), views_of()
-    state["projector.1.bias"] += 0.3
-    bound = learner(name, **options)
-    found = bound.loss(state, bound.memory(state), x, None).item()
-    g, q = module(state, "projector", norms=1), module(state, "predictor", norms=1)
+@pytest.mark.parametrize("output_norm", [True, False])
+def test_byol_and_simsiam_have_the_networks_of_section_4_1(name: str, output_norm: bool) -> None:
+    """Without its norm the projector's output is a plain layer, as in the code of Grill et al."""
+    options: dict[str, Any] = {} if output_norm else {"projector_output_norm": False}
+    bound, state, (x, _) = learner(name, **options), weights(name, **options), views_of()
+    shapes = {"projector": [(512, DIM), (512, 512)], "predictor": [(64, 512), (512, 64)]}
+    for network, expected in shapes.items():
+        assert [state[f"{network}.{i}.weight"].shape[1:] for i in (0, 1)] == expected
+    assert any(key.startswith("projector.norm1") for key in state) is output_norm
+    if not output_norm:
+        state["projector.1.bias"] += 0.3
+    g, q = module(state, "projector", norms=1 + output_norm), module(state, "predictor", norms=1)
     z_i, z_j = (g(represent(state, view)) for view in x)
     pairs = [*zip(q(z_i), z_j, strict=True), *zip(q(z_j), z_i, strict=True)]
     mean = sum(cosine(p, z) for p, z in pairs) / len(pairs)
+    found = bound.loss(state, bound.memory(state), x, None).item()
     assert found == pytest.approx(-mean if name == "simsiam" else 2 - 2 * mean, abs=1e-8)
-    assert not any(key.startswith("projector.norm1") for key in state)
 
 
 def test_byol_moves_its_target_by_equations_10_and_11() -> None:
