@@ -120,13 +120,6 @@ def lint(session: nox.Session) -> None:
 
 
 @nox.session
-def published(session: nox.Session) -> None:
-    """The pages on results/published made anew; stores after `--` are copied there first."""
-    install(session)
-    session.run("python", "-m", "tools.published", *session.posargs)
-
-
-@nox.session
 def docs(session: nox.Session) -> None:
     """The site, in results/site: guides, API, the tutorial run through, a gallery of reports."""
     install(session, "[docs]", *STRICT)

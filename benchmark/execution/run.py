@@ -19,10 +19,9 @@ from ..planning.plan import Plan
 from ..store import fingerprint
 from ..store.store import Store
 from ..training.training import device_name
-from . import executors
 from .data_availability import DataAvailability
 from .display import Display, TrialName
-from .executors import Executor, ExecutorOptions
+from .executors import Executor, ExecutorOptions, executor_for
 from .jobs import Dispatch, Done, Failed, Job, Result
 from .processes import alarm
 
@@ -83,7 +82,6 @@ def execute(
     jobs: int | None = None,
     download: bool = False,
     progress: Display | None = None,
-    executor: str = "local",
     cluster: Path | None = None,
     time_limit: float | None = None,
     checkpoint_every: float = 0.0,
@@ -95,7 +93,6 @@ def execute(
 
     data_dir, device, jobs, cluster: as in `ExecutorOptions`.
     download: fetches missing data sets.
-    executor: where trials are trained (`benchmark.execution.executors`).
     time_limit: seconds of running after which a trial counts as hung; None for 20 times the longest
     finished trial of its kind, if there is one, and 0 for never.
     checkpoint_every: seconds between two times at which a trial saves itself in the store, to go on
@@ -112,7 +109,7 @@ def execute(
     budget = math.inf if budget is None else budget
     every_s = min(checkpoint_every, budget / _SAVED)
     options = ExecutorOptions(data_dir, device, jobs, cluster, store.root.absolute(), every_s)
-    chosen = executors.find(executor)(options)
+    chosen = executor_for(options)
     with store.writing():
         todo, done = _sort_out(plan, store, DataAvailability(data_dir, download), trials, shown.say)
         by: Order = "longest chain" if budget == math.inf else "shortest"

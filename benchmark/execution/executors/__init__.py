@@ -1,10 +1,10 @@
-"""Where trials are trained, on this machine or on a cluster: one executor a file, found by name."""
+"""Where trials are trained: on this machine, or on a cluster. One executor a file."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 
-from ....methods.registry import UnknownNameError, class_in, names_in
+from ....methods.registry import class_in
 from ...errors import FedreproError
 from ..jobs import Dispatch
 
@@ -16,7 +16,7 @@ class ExecutorOptions:
     data_dir: the folder of all data sets; None for its default.
     device: `cpu`, `cuda` (all of them), `cuda:1` or `auto`.
     jobs: processes on this machine; None for one a core, or one a GPU; 0 for this very process.
-    cluster: the file that describes a cluster, for executors that need one.
+    cluster: the file that describes a cluster; None for this machine.
     store: where trials save themselves; save_every_s: seconds between two times, 0 for never.
     """
 
@@ -47,14 +47,15 @@ class Executor(ABC):
         """
 
 
-def find(name: str) -> type[Executor]:
-    """The executor of that name; `FedreproError` if it, or a package that it needs, is missing."""
-    known = names_in(__name__)
-    if name not in known:
-        raise FedreproError(str(UnknownNameError("executor", name, known)))
+def executor_for(options: ExecutorOptions) -> Executor:
+    """Of this machine, or of the cluster that is described.
+
+    Raises `FedreproError` for a device, a cluster or a package that is not there.
+    """
+    name = "local" if options.cluster is None else "parsl"
     try:
-        found: type[Executor] = class_in(f"{__name__}.{name.replace('-', '_')}", Executor)
+        found: type[Executor] = class_in(f"{__name__}.{name}", Executor)
     except ModuleNotFoundError as error:
         needed = f"the package {error.name}: pip install 'fedrepro[cluster]'"
-        raise FedreproError(f"executor {name} needs {needed}") from error
-    return found
+        raise FedreproError(f"--cluster needs {needed}") from error
+    return found(options)

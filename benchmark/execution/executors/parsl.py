@@ -64,10 +64,7 @@ class ParslExecutor(Executor):
 
     def __init__(self, options: ExecutorOptions) -> None:
         super().__init__(options)
-        if options.cluster is None:
-            raise FedreproError(
-                "the executor parsl needs a file that describes the cluster: --cluster FILE"
-            )
+        assert options.cluster is not None
         self.cluster = read_cluster(options.cluster)
         self.device = options.device
         if options.device == "auto":

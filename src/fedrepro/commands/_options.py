@@ -36,8 +36,8 @@ Argument = Callable[[argparse._ActionsContainer], object]
 """Adds an option, or several that exclude each other, to a parser or a group of one."""
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _LONGEST_S = 1e8
-_ANYWHERE = (("local", "auto"), ("local", "cpu"))
-"""Executor and device that every machine has, which is known without torch."""
+_ANYWHERE = ((None, "auto"), (None, "cpu"))
+"""Cluster and device that every machine has, which is known without torch."""
 USUAL = "reduced"
 """The profile where none is named."""
 
@@ -190,12 +190,7 @@ EXECUTION = (
     option("--device", default="auto", help="cpu, cuda, cuda:1 or auto (default)"),
     flag("--download", "fetch missing data sets into --data-dir"),
     option("-v", "--verbose", action="store_true", help="show the traceback of a failed trial"),
-    option(
-        "--executor",
-        default="local",
-        help="where trials are trained: local (default) or parsl, for clusters (docs/cluster.md)",
-    ),
-    file("--cluster", "TOML file that describes the cluster"),
+    file("--cluster", "train on the cluster that this TOML file describes (docs/cluster.md)"),
     option(
         "--time-limit",
         type=seconds,
@@ -219,17 +214,17 @@ def complete(given: argparse.Namespace) -> None:
     """Fills in the folder of data, and checks where trials would run, whatever is stored.
 
     Of commands that read specs, it also says which names of other packages are left out. Raises
-    `FedreproError` for an executor, a device or a cluster that is not there.
+    `FedreproError` for a device or a cluster that is not there.
     """
     if getattr(given, "data_dir", "") is None and os.environ.get("FEDREPRO_DATA"):
         given.data_dir = Path(os.environ["FEDREPRO_DATA"])
     for told in names.left_out() if "specs" in given else ():
         complain(told)
-    if "executor" not in given or (given.executor, given.device) in _ANYWHERE:
+    if "cluster" not in given or (given.cluster, given.device) in _ANYWHERE:
         return
-    from fedrepro.benchmark.execution.executors import find
+    from fedrepro.benchmark.execution.executors import executor_for
 
-    find(given.executor)(where(given))
+    executor_for(where(given))
 
 
 def where(given: argparse.Namespace) -> "ExecutorOptions":
@@ -241,7 +236,7 @@ def where(given: argparse.Namespace) -> "ExecutorOptions":
 
 def execution(given: argparse.Namespace) -> dict[str, Any]:
     """What `benchmark.execution.run.execute` takes of them."""
-    names = "data_dir device jobs download verbose executor cluster time_limit checkpoint_every"
+    names = "data_dir device jobs download verbose cluster time_limit checkpoint_every"
     return {name: getattr(given, name) for name in names.split()}
 
 
@@ -317,15 +312,15 @@ def refuse_selection(given: argparse.Namespace) -> None:
         raise FedreproError(f"{names} need one paper: name it")
 
 
-def plan(given: argparse.Namespace, paper: Paper, profile: str | None = None) -> "Plan":
-    """The plan of a paper that `CELLS` ask for, or under another profile; raises `SpecError`."""
+def plan(given: argparse.Namespace, paper: Paper) -> "Plan":
+    """The plan of a paper that `CELLS` ask for; raises `SpecError`."""
     from fedrepro.benchmark.planning.plan import make_plan
     from fedrepro.benchmark.spec.readings import under
 
     precision = [] if given.precision is None else [(PRECISION, given.precision)]
     return make_plan(
         under(paper, given.readings),
-        profile or given.profile,
+        given.profile,
         tables=given.tables,
         rows=given.rows,
         on=given.on,

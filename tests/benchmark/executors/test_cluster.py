@@ -70,12 +70,12 @@ def test_one_process_two_processes_and_a_cluster_fill_the_same_store(
     stores = [Store(tmp_path / name) for name in ("one", "two", "cluster-store")]
     one = carry_out(plan, stores[0], jobs=0)
     two = carry_out(plan, stores[1], jobs=2)
-    cluster = carry_out(plan, stores[2], executor="parsl", cluster=two_workers)
+    cluster = carry_out(plan, stores[2], cluster=two_workers)
     assert one.trained == two.trained == cluster.trained == len(plan.trials_to_run())
     first = numbers(stores[0])
     assert len(first) == one.trained
     assert numbers(stores[1]) == numbers(stores[2]) == first
-    again = carry_out(plan, stores[2], executor="parsl", cluster=two_workers)
+    again = carry_out(plan, stores[2], cluster=two_workers)
     assert (again.trained, again.reused) == (0, one.trained)
 
 
@@ -171,13 +171,13 @@ def test_a_killed_driver_leaves_no_process_behind_and_the_next_goes_on(
     while _parsl(mark) and time.monotonic() < deadline:
         time.sleep(0.5)
     assert _parsl(mark) == []
-    last = carry_out(plan, Store(root), executor="parsl", cluster=two_workers)
+    last = carry_out(plan, Store(root), cluster=two_workers)
     assert (last.reused, last.trained) == (kept, 3 - kept)
     assert kept >= 1
 
 
 def _drive(plan: Plan, root: Path, cluster: Path) -> None:
-    carry_out(plan, Store(root), executor="parsl", cluster=cluster)
+    carry_out(plan, Store(root), cluster=cluster)
 
 
 def _parsl(mark: bytes) -> list[bytes]:
@@ -223,7 +223,7 @@ def test_a_batch_job_that_is_cancelled_costs_nothing_and_the_store_is_the_same(
                 subprocess.run(["scancel", *cancelled], check=True)
 
     progress = Cancelling(Console(file=io.StringIO()))
-    done = execute(plan, there, device="cpu", progress=progress, executor="parsl", cluster=slurm)
+    done = execute(plan, there, device="cpu", progress=progress, cluster=slurm)
     assert len(cancelled) == 1
     assert done.trained == 6
     assert numbers(there) == numbers(here)
