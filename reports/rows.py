@@ -10,9 +10,12 @@ Row = dict[str, Any]
 OF_TRIALS = ("paper", "profile", "table", "row", "column", "metric", "unit", "seed", "value")
 
 
-def cells(report: Report) -> Iterator[Row]:
-    """A row for each printed number, with ours and the verdict, in the unit of its table."""
-    for table in report.tables:
+def cells(report: Report, of_controls: bool = False) -> Iterator[Row]:
+    """A row for each printed number, with ours and the verdict, in the unit of its table.
+
+    of_controls: a row for each cell of a control instead.
+    """
+    for table in report.controls if of_controls else report.tables:
         for cell in table.cells:
             low, high = cell.interval or (None, None)
             value = Printed.parse(cell.published).value

@@ -4,6 +4,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 from ...benchmark.printable import printable
@@ -21,14 +22,15 @@ _NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)*(?:[eE][+-]?\d+)?%?")
 
 
 def render(reports: Sequence[Report]) -> str:
-    """A header and one line a cell; parts of a label are joined by `|`, trials by spaces.
+    """A header and one line a cell, controls last; `|` joins parts of a label, a space trials.
 
     edited_files: how many files were edited since the trials were made; 0 for today's code.
     """
     lines = []
     for report in reports:
-        cells = (cell for table in report.tables for cell in table.cells)
-        for row, cell in zip(rows.cells(report), cells, strict=True):
+        cells = (cell for table in (*report.tables, *report.controls) for cell in table.cells)
+        found = chain(rows.cells(report), rows.cells(report, of_controls=True))
+        for row, cell in zip(found, cells, strict=True):
             trials = " ".join("" if value is None else f"{value:.6g}" for value in cell.trials)
             printed = {"published": cell.published, "published_sd": cell.published_sd}
             lines.append(row | printed | {"trials": trials, "edited_files": len(report.edited)})
