@@ -1,35 +1,24 @@
-"""Timings by pytest-benchmark: a table for each group of calls, with ratios to the fastest.
+"""Timings by pytest-benchmark: a table for each shape, with ratios to the fastest.
 
 `nox -s bench` prints them. They are compared within one run, and decide nothing.
 """
 
-from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 
 import pytest
 import torch
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from tools.bench import cases
-from tools.bench.shapes import SHAPES
+from tools.bench import SHAPES, rounds
 
 pytestmark = pytest.mark.speed
-
-GROUPS: dict[str, tuple[Callable[[], cases.Group], int]] = {
-    **{name: (partial(cases.rounds, shape), 5) for name, shape in SHAPES.items()},
-    "views": (cases.views, 3),
-}
-"""By name: what builds the calls, and how many there are."""
-built = cache(lambda name: GROUPS[name][0]())
+built = cache(lambda shape: rounds(SHAPES[shape]))
 
 
-@pytest.mark.parametrize(
-    ("group", "call"), [(name, i) for name, (_, n) in GROUPS.items() for i in range(n)]
-)
-def test_speed(benchmark: BenchmarkFixture, group: str, call: int) -> None:
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("call", range(5))
+def test_speed(benchmark: BenchmarkFixture, shape: str, call: int) -> None:
     torch.set_num_threads(1)
-    calls = built(group).calls
-    name = list(calls)[call]
-    benchmark.group, benchmark.name = built(group).title, name
-    benchmark.pedantic(calls[name], rounds=3, warmup_rounds=1)
-    assert len(calls) == GROUPS[group][1]
+    name, timed = list(built(shape).items())[call]
+    benchmark.group, benchmark.name = f"a round, 10 clients, {shape}", name
+    benchmark.pedantic(timed, rounds=3, warmup_rounds=1)
