@@ -92,18 +92,15 @@ class Assessment:
         return math.sqrt(max(1.0, reach**2 - 1 / self.ours.n))
 
 
-def assess(cell: JudgedCell, ratio: float = 1.0) -> Assessment | None:
-    """The numbers behind a verdict, None for trials without spread.
-
-    ratio: of the paper's spread to that of our trials, where it prints none.
-    """
+def assess(cell: JudgedCell) -> Assessment | None:
+    """The numbers behind a verdict, None for trials without spread."""
     trials, published = describe(cell.trials), cell.published
     if trials is None or trials.n < 2 or trials.flat:
         return None
     mean = trials.mean
     nearest = max(0.0, published.low - mean, mean - published.high)
     farthest = max(abs(mean - published.low), abs(mean - published.high))
-    errors = standard_errors(trials.sd, trials.n, published.spread, ratio)
+    errors = standard_errors(trials.sd, trials.n, published.spread)
     return Assessment(
         ours=trials,
         margin=cell.margin,

@@ -37,22 +37,19 @@ def unbiased_sd(sd: float, *, ddof: int, runs: int) -> float:
     return sd * math.sqrt((runs - ddof) / (runs - 1))
 
 
-def standard_errors(
-    sd: float, n: int, published: Spread | None, ratio: float = 1.0
-) -> list[tuple[float, float]]:
+def standard_errors(sd: float, n: int, published: Spread | None) -> list[tuple[float, float]]:
     """Standard errors of the difference of the two means, each with its degrees of freedom.
 
     Where there are two, a verdict must hold for both.
 
     sd, n: of our trials. published: of several runs, it gives Welch's error of the printed mean,
     degrees of freedom by Welch-Satterthwaite. Of one run, it is borrowed: the printed run spreads
-    so, or as our trials do. None: the printed run is one more draw of ours with `ratio` times their
-    deviation: s * sqrt(1/n + r^2), with n - 1 of freedom.
+    so, or as our trials do. None: the printed run is one more draw of ours, s * sqrt(1/n + 1), with
+    n - 1 of freedom.
     """
     errors = []
     if published is None or published.runs == 1:
-        theirs = ratio if published is None else 1.0
-        errors.append((sd * math.sqrt(1 / n + theirs**2), n - 1.0))
+        errors.append((sd * math.sqrt(1 / n + 1), n - 1.0))
     if published is not None:
         own, other = sd**2 / n, published.variance_of_mean
         # Shares, not squares: variances near the smallest float would underflow when squared.
