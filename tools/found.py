@@ -65,6 +65,8 @@ def headlines(report: Report) -> Iterator[str]:
     if elsewhere := otherwise(report.tables, report.on_other_data):
         yield f"-{elsewhere}"
     yield f"- Run: {report.first.run_on}."
+    clauses = report.first.controls.split("; ")
+    yield from (f"- O{one[1:]}." for one in clauses if one.startswith("of the conditions"))
 
 
 def on_other_images(report: Report) -> Iterator[str]:

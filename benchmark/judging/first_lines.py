@@ -96,7 +96,7 @@ def _clause(claim: ClaimResult, names_control: bool) -> str:
     if answer.is_silenced and names_control:
         notes.append(_SILENCED.format("its"))
     elif not answer.is_silenced and word == "OPEN" and answer.opposite:
-        notes.append(f"shown opposite in {answer.opposite} {of}")
+        notes.append(f"opposite in {answer.opposite} {of}")
     if answer.kind == "counted":
         notes.append("calculated")
     elif word == "SAME DIRECTION" and answer.behind:
@@ -110,7 +110,8 @@ def _clause(claim: ClaimResult, names_control: bool) -> str:
         how = ", by more than published" if answer.ratio.mean > LARGER else ", as published"
     if answer.left_out:
         made = answer.comparisons + answer.left_out
-        notes.append(f"{answer.left_out} of {made} comparisons left out")
+        what = "" if any(of in one for one in notes) else "comparisons "
+        notes.append(f"{answer.left_out} of {made} {what}left out")
     if claim.support == "contradicted":
         notes.append("published numbers contradict it")
     is_claimed = word in ("HOLDS", "SAME DIRECTION", "OPEN")
@@ -213,7 +214,7 @@ def _answered(claim: ClaimResult) -> str:
     published = "not published" if printed is None else f"published {_number(printed, points)}"
     trials = f"{answer.trials_ahead} of {answer.trials} trials"
     if answer.comparisons > 1:
-        trials = f"all {answer.comparisons} comparisons in {trials}"
+        trials = f"all {answer.comparisons} comparisons hold in {trials}"
     if answer.left_out:
         trials += f", {answer.left_out} comparisons left out"
     given = f"; {claim.given}" if claim.given else ""

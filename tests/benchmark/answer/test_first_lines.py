@@ -99,7 +99,7 @@ def test_what_must_be_known_of_an_answer_stands_behind_its_clause() -> None:
     ]
     assert sentence(NAME, claims) == (
         "Method: it is fast (on average, not in 2 of 5 comparisons); "
-        "whether it is small (shown opposite in 2 of 5 comparisons) "
+        "whether it is small (opposite in 2 of 5 comparisons) "
         "and whether it is fair (a control on its data is not seen) are open; "
         "“it is new” (published numbers contradict it) was not run in full."
     )
