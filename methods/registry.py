@@ -150,10 +150,7 @@ def _refuse_patches(by: str) -> None:
 
 @cache
 def class_in(module: str, base: type) -> Any:
-    """The one class that a dotted `module` defines below `base`, else `TypeError`.
-
-    Of several, `module:Class` names one.
-    """
+    """The one class of a `module` below `base`, or that of `module:Class`; else `TypeError`."""
     module, _, wanted = module.partition(":")
     found = [
         value

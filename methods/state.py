@@ -85,9 +85,8 @@ def clone(state: State) -> State:
 def weighted_average(state: State, weights: Tensor) -> State:
     """Averages of the stacked models: row n of `weights` (averages x models) gives average n.
 
-    Rows are normalised (McMahan et al. 2017; CP-CFL Eq. 6); integer tensors are rounded.
-
-    Raises `ValueError` if a row has no positive sum.
+    Rows are normalised (McMahan et al. 2017; CP-CFL Eq. 6), `ValueError` for one without a positive
+    sum; integer tensors are rounded.
     """
     total = weights.sum(dim=1, keepdim=True)
     if not bool((total > 0).all()):
@@ -109,7 +108,7 @@ def weighted_average(state: State, weights: Tensor) -> State:
 def pool_average(pool: State, trained: State, weights: Tensor) -> State:
     """`pool`, each model of which is the average of `trained` by its row of `weights`.
 
-    weights: pool x trained; a model whose row is zero stays as it is.
+    A model whose row is zero stays as it is.
     """
     chosen = weights.sum(dim=1) > 0
     averaged = clone(pool)

@@ -71,11 +71,7 @@ def best_kmeans(
 def lloyd(
     x: Tensor, centres: Tensor, iterations: int, spherical: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """`kmeans` from given centres; ends early when no point changes its centre.
-
-    Further iterations would then change nothing, so elsewhere than on the processor, where a look
-    stops the host, only every `_LOOK`th iteration looks.
-    """
+    """`kmeans` from given centres until none changes; a GPU looks every `_LOOK`th time alone."""
     choice = nearest(x, centres, spherical)
     look = 1 if x.device.type == "cpu" else _LOOK
     for i in range(iterations):
@@ -93,9 +89,7 @@ def lloyd(
 def plus_plus(x: Tensor, n_clusters: int, generators: Sequence[torch.Generator]) -> Tensor:
     """Centres models x n_clusters x width: points drawn by squared distance to the nearest before.
 
-    x: on the processor, as the generators are.
-
-    Raises `ValueError` if there are fewer points than clusters.
+    x: on the processor, as the generators are. `ValueError` for fewer points than clusters.
     """
     models, points = x.shape[:2]
     if points < n_clusters:

@@ -54,9 +54,7 @@ class ClientCosts:
 
 
 def count_costs(method: FederatedMethod, task: Task, images: int) -> ClientCosts:
-    """The costs of `method` on clients with `images` training images each.
-
-    task: its federation says how many clients there are and what images look like.
+    """The costs of `method` on as many clients as `task` has, with `images` training images each.
 
     Raises `ValueError` where a count is no polynomial of the images, and for streaming methods.
     """

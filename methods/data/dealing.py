@@ -28,9 +28,8 @@ def deal_by_class(
 ) -> tuple[Tensor, ...]:
     """Per client the sorted images that it is dealt; `wanted` holds its images by class.
 
-    portion: `training` or `test`, which names the random streams.
-
-    Raises `ValueError` without labels and where a client needs more images of a class than exist.
+    portion: `training` or `test`, which names the streams. Raises `ValueError` without labels and
+    where a client needs more images of a class than exist.
     """
     if labels is None:
         raise ValueError(f"dealing by class needs labels, but the {portion} images have none")

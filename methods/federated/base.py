@@ -233,10 +233,7 @@ class FederatedMethod(ABC):
         return self.rounds
 
     def local_options(self, t: int) -> LocalOptions:
-        """How clients train in round `t` (from 0).
-
-        The rate is constant within a round; the cosine one is lr (1 + cos(π t / T)) / 2.
-        """
+        """How clients train in round `t`, from 0; a cosine rate is lr (1 + cos(π t / T)) / 2."""
         share = (1 + math.cos(math.pi * t / self.rounds)) / 2 if self.schedule == "cosine" else 1.0
         share *= 0.1 ** sum(t >= fall * self.rounds for fall in self.rate_falls)
         share *= self.rate_decay**t

@@ -16,10 +16,7 @@ from ..state import State, put, take
 
 @dataclass
 class ClientMemory:
-    """Nothing, unless a method adds fields: tensors, states and `ClientStates`.
-
-    Each is stacked over ALL clients of the federation.
-    """
+    """Fields that a method adds (tensors, states, `ClientStates`), stacked over ALL clients."""
 
     def tensors(self) -> Iterator[Tensor]:
         """Everything that is kept."""
@@ -48,10 +45,7 @@ class ClientStates(ClientMemory):
         return cls(torch.zeros(n_clients, dtype=torch.bool))
 
     def recall(self, clients: Tensor, otherwise: State) -> State:
-        """The states of `clients` (int64); of those that have not trained, from `otherwise`.
-
-        otherwise: stacked over `clients`. The result is a copy.
-        """
+        """The states of `clients` (int64), copied; without one, what `otherwise` has."""
         found = take(otherwise, range(len(clients)))
         known = self.has_trained[clients]
         if known.any():

@@ -48,10 +48,7 @@ def agreement(choice: Tensor, truth: Tensor) -> dict[str, float]:
 
 
 def silhouette(h: Tensor, groups: Tensor) -> float:
-    """Mean silhouette coefficient (Rousseeuw 1987) of points n x dim in int64 groups (n).
-
-    Between -1 and 1; distances are Euclidean. Raises `ValueError` for fewer than two groups.
-    """
+    """Mean silhouette coefficient (Rousseeuw 1987), points n x dim; `ValueError` for one group."""
     from sklearn.metrics import silhouette_score
 
     return float(silhouette_score(h.double().cpu().numpy(), groups.cpu().numpy()))

@@ -32,10 +32,7 @@ def relevance(
     n: int = 300,
     device: torch.device | str = "cpu",
 ) -> float:
-    """Mean cosine similarity between `n` images of each portion, in [-1, 1].
-
-    Raises `ValueError` if no pair of different images is left.
-    """
+    """Mean cosine similarity of `n` images of each; `ValueError` for identical ones alone."""
     weights = placed(state, torch.device(device))
     ours = sample(pretraining, n, seeds.generator("relevance", "pretraining")).to(device)
     theirs = sample(clients, n, seeds.generator("relevance", "clients")).to(device)

@@ -148,8 +148,6 @@ def adapted_heads(
 ) -> State:
     """The models of all clients (`start`, stacked) with heads trained on frozen encoders.
 
-    t: names the random stream that orders a client's images.
-
     Calibre, Section V-A, and the fine-tuning of FedAvg-FT, SCAFFOLD-FT, FedPer, FedRep, FedBABU.
     Unstated: the encoder is in evaluation mode (its running statistics stay), without augmentation.
     """

@@ -14,10 +14,7 @@ from .probing import image_bytes
 
 
 class SelfSupervisedLoss(LocalLoss):
-    """The loss of `learner` on views of each client's images.
-
-    client_state: what the learner has besides its weights; it changes after a step.
-    """
+    """The loss of `learner` on views; client_state: what it has besides its weights."""
 
     smallest_batch = 2
 

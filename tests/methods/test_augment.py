@@ -157,12 +157,6 @@ def test_a_view_with_everything_turned_off_is_the_image() -> None:
         torch.testing.assert_close(view, x.float() / 255, atol=1e-6, rtol=0)
 
 
-def test_one_image_repeated_gives_different_views_within_and_between() -> None:
-    x = images(1, 3, 32).repeat(20, 1, 1, 1)
-    both = torch.cat(Augmentation().views(x, 2, generator())).flatten(1)
-    assert len(torch.unique(both, dim=0)) == 40
-
-
 def uniform(sample: Tensor, low: float, high: float) -> float:
     """p value of a Kolmogorov-Smirnov test."""
     return float(stats.kstest(sample.numpy(), stats.uniform(low, high - low).cdf).pvalue)

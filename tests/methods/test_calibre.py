@@ -114,21 +114,10 @@ def test_nt_xent_without_a_valid_pair_is_zero_with_zero_gradients() -> None:
     assert z_i.grad[1].isfinite().all()
 
 
-def calibrate(learner: Any, options: Calibre) -> tuple[Calibrated, Remembering]:
+def calibrate(learner: Any, options: Calibre) -> Calibrated:
     encoder = Remembering(learner.encoder)
     learner.encoder = encoder
-    return Calibrated(learner, encoder, options), encoder
-
-
-@pytest.mark.parametrize("name", OBJECTIVES)
-def test_the_remembered_encodings_are_those_of_the_two_views(name: str) -> None:
-    learner, state, views = small_learner(name, models=2)
-    _, encoder = calibrate(learner, BOTH)
-    before = clone(state)
-    learner.loss(state, learner.memory(state), views, None)
-    z = encoder.recall(2 * views[0].shape[1])
-    expected = [encoder.layer(before, view, training=True) for view in views]
-    torch.testing.assert_close(z, torch.cat(expected, dim=1))
+    return Calibrated(learner, encoder, options)
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
@@ -139,7 +128,7 @@ def test_the_loss_is_the_objectives_plus_the_weighted_regularisers(name: str) ->
         bare: Any = learner
         kept = clone(state)
         options = replace(BOTH, prototype_meta=meta, prototype_contrast=contrast)
-        calibrated, _ = calibrate(learner, options)
+        calibrated = calibrate(learner, options)
         losses[meta, contrast] = calibrated.loss(state, learner.memory(state), views, None)
     plain, fresh, _ = small_learner(name, models=2, batch=9)
     torch.testing.assert_close(

@@ -45,12 +45,6 @@ def test_running_statistics_are_sent_but_are_no_parameters() -> None:
     assert cost.bytes == 4 * (cost.parameters + cost.buffers)
 
 
-def test_a_head_costs_its_dense_layers() -> None:
-    cost = network_cost(dense_head(256, (100,), 10), 256)
-    assert cost.parameters == 256 * 100 + 100 + 100 * 10 + 10
-    assert cost.multiply_adds == 256 * 100 + 100 * 10
-
-
 def test_exchange_agrees_with_the_bytes_of_the_messages() -> None:
     download = Message(
         shared={"a": {"w": torch.zeros(2, 7)}}, per_client={"b": {"v": torch.zeros(4, 3)}}

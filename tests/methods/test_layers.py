@@ -226,6 +226,8 @@ def test_the_fast_layout_says_that_channels_are_innermost_and_keeps_the_numbers(
     moved = layers.in_fast_layout(state)
     torch.testing.assert_close(layer(moved, x[None]), layer(state, x[None]))
     assert all(torch.equal(moved[name], value) for name, value in state.items())
+    stack = randomised(layer, models=2)  # is left as it is
+    assert all(value is stack[name] for name, value in layers.in_fast_layout(stack).items())
 
 
 @pytest.mark.parametrize("channels", [1, 3])
@@ -244,8 +246,3 @@ def test_a_model_taken_alone_is_a_copy_of_its_own_in_the_fast_layout(
         assert value.stride() == usual[name].stride()
         value += 1
         assert torch.equal(pool[name], before[name])
-
-
-def test_the_fast_layout_is_for_single_models_alone() -> None:
-    state = randomised(layers.Conv2d("conv", 3, 7, 3), models=2)
-    assert all(value is state[name] for name, value in layers.in_fast_layout(state).items())

@@ -15,7 +15,6 @@ from fedrepro.methods.federated.personalized.fedavg_ft import FedAvgFT
 from fedrepro.methods.federated.personalized.lg_fedavg import LGFedAvg
 from fedrepro.methods.federated.self_supervised.pfl_ssl import PFLSSL
 from fedrepro.methods.federated.supervised.fedavg import FedAvg
-from fedrepro.methods.objectives.simclr import SimCLR
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, repeat
 from tests.methods.conftest import make_task, one_round
@@ -145,18 +144,3 @@ def test_learning_without_labels_takes_both_kinds() -> None:
     assert torch.equal(pooled.class_counts(), more.class_counts())
     for own, labelled, other in zip(pooled.train_of, more.train_of, more.unlabeled_of, strict=True):
         assert set(own.tolist()) == set(labelled.tolist()) | set(other.tolist())
-
-
-def test_training_uses_them() -> None:
-    task = replace(
-        make_task((6, 6, 6, 6)),
-        objective=SimCLR(projector_widths=(6, 4)),
-        augmentation=Augmentation(crop_scale=(0.5, 1.0)),
-    )
-    method = PFLSSL(rounds=1, local_epochs=1, batch_size=4)
-    updates = []
-    for held in federation():
-        own = replace(task, federation=method.prepare(held))
-        _, upload, _ = one_round(method, Round(own, 0, torch.arange(3)))
-        updates.append(upload.per_client["weights"])
-    assert not torch.equal(updates[0]["encoder.dense.weight"], updates[1]["encoder.dense.weight"])

@@ -29,11 +29,7 @@ from ..with_labels import WithLabels
 
 @dataclass(frozen=True)
 class Clusters:
-    """The server of a clustered method.
-
-    pool: N models. choice: int64, all clients; the model that each chose last, -1 before its first
-    round.
-    """
+    """pool: N models. choice: int64, each client's last one, -1 before its first round."""
 
     pool: State
     choice: Tensor
@@ -96,10 +92,7 @@ class Clustered(WithLabels):
         return Clusters(pool, choice)
 
     def merge(self, pool: State, trained: State, choice: Tensor, sizes: Tensor) -> State:
-        """The pool of which every model is the mean of those trained from it (CP-CFL Eq. 6).
-
-        trained: participants. choice: int64, participants. sizes: training images, participants.
-        """
+        """The pool: means of what was trained from each, by numbers of images (CP-CFL Eq. 6)."""
         return pool_average(pool, trained, F.one_hot(choice, n_models(pool)).T * sizes)
 
     def personal_models(self, task: Task, server: Server, memory: Memory) -> tuple[State, Tensor]:

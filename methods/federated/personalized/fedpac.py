@@ -178,10 +178,7 @@ def feature_statistics(
 
 
 def combination_weights(variance: Tensor, means: Tensor) -> Tensor:
-    """Row i: the weights with which client i takes the clients' classifiers, clients x clients.
-
-    variance: (clients,). means: clients x classes x dim.
-    """
+    """Row i: with which weights client i takes all classifiers; means: clients x classes x dim."""
     flat = means.double().flatten(1)  # clients x (classes dim)
     # (h_i - h_j)·(h_i - h_l) from inner products, without clients x clients x features in memory.
     inner = flat @ flat.t()  # clients x clients

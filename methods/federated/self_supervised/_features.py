@@ -43,10 +43,7 @@ def padded(banks: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
 
 
 def choose(own: Tensor, n: int, streams: Sequence[torch.Generator]) -> Tensor:
-    """`n` different images of each client (all if it has fewer), int64, models x n.
-
-    own: models x images, positions or indices; each client draws from its own stream.
-    """
+    """`n` different images of each client (all if fewer), int64, models x n, by its own stream."""
     order = torch.stack([torch.randperm(own.shape[1], generator=stream) for stream in streams])
     return own.gather(1, order[:, :n].to(own.device, non_blocking=True))
 

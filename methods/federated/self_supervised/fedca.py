@@ -37,10 +37,7 @@ DICTIONARY = "dictionary"
 def nt_xent_with_dictionary(
     z_i: Tensor, z_j: Tensor, dictionary: Tensor, temperature: float
 ) -> Tensor:
-    """NT-Xent whose anchors also repel all of `dictionary`, (models,).
-
-    z_i, z_j: models x batch x width; dictionary: entries x width; all of length one.
-    """
+    """NT-Xent, (models,), that also repels `dictionary`, entries x width; all of length one."""
     z = torch.cat([z_i, z_j], dim=1)  # models x 2 batch x width
     within = torch.bmm(z, z.transpose(1, 2)) / temperature  # models x 2 batch x 2 batch
     itself = torch.eye(z.shape[1], dtype=torch.bool, device=z.device)

@@ -49,10 +49,7 @@ def sliced(state: State, like: State) -> State:
 
 
 def overlapping_average(old: State, held: list[State]) -> State:
-    """Each weight's mean over the models that hold it; the old one where none does.
-
-    old: one model. held: stacks of sub-models, each stack of one shape.
-    """
+    """Each weight's mean over the models that hold it (`held`: stacks of one shape), or `old`."""
     averaged: State = {}
     for name, value in old.items():
         total, count = torch.zeros_like(value[0]), torch.zeros_like(value[0])
@@ -72,10 +69,7 @@ Share = Annotated[float, Field(gt=0, le=1)]
 
 @dataclass(frozen=True)
 class HeteroFL(WithLabels):
-    """levels: shares of the channels; client c has number c modulo their count.
-
-    clip_norm: to which gradients are shortened; None: not.
-    """
+    """levels: shares of the channels, one a client in turn. clip_norm: of gradients, or None."""
 
     levels: Annotated[tuple[Share, ...], Field(min_length=1)] = (1.0, 0.5, 0.25, 0.125, 0.0625)
     clip_norm: float | None = later(None)
