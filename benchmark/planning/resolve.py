@@ -221,40 +221,39 @@ class _Making:
         trained = self._clients_run(self._name("method"), start, 0 if is_shared else None)
         if (name := self._get("evaluation.protocol", NONE)) == NONE:
             return trained
+        given = trained.data
+        data = self._data(
+            self._get("evaluation.data", given["name"]),
+            self._get("evaluation.part", given["part"]),
+            self._get("evaluation.test_part", given["test_part"]),
+            given["images"],
+        )
+        return self._measured(name, trained, data)
+
+    def measurement(self, metric: str) -> RunConfig | None:
+        """The measurement of the encoder that is pre-trained centrally, None where none is."""
+        start = self._start()
+        if start is None or start.stage != "pretraining":
+            return None
+        trial = 0 if self._is_shared() else None
+        return self._measured(MEASUREMENTS[metric], start, self._client_data(), trial)
+
+    def _measured(
+        self, name: str, start: RunConfig, data: dict[str, Any], trial: int | None = None
+    ) -> RunConfig:
+        """The run of a protocol on what another run trained."""
         protocol = registry.find("protocol", name)
         made = self._made(protocol, "evaluation", f"protocol '{name}'")
-        given = trained.data
         return RunConfig(
             stage="measurement",
             method=name,
             options=registry.options_of(made),
-            data=self._data(
-                self._get("evaluation.data", given["name"]),
-                self._get("evaluation.part", given["part"]),
-                self._get("evaluation.test_part", given["test_part"]) if protocol.tests else None,
-                given["images"],
-            ),
-            encoder=trained.encoder,
-            clients=trained.clients if protocol.federated else None,
-            augmentation=self._section("augmentation") if made.draws_views else None,
-            start=trained,
-            precision=trained.precision,
-        )
-
-    def measurement(self, metric: str) -> RunConfig | None:
-        """The measurement of the encoder that is pre-trained centrally, None where none is."""
-        start, name = self._start(), MEASUREMENTS[metric]
-        if start is None or start.stage != "pretraining":
-            return None
-        data = self._client_data()
-        return RunConfig(
-            stage="measurement",
-            method=name,
-            options=self._options("protocol", name, "evaluation"),
-            data=data if registry.find("protocol", name).tests else {**data, "test_part": None},
+            data=data if protocol.tests else {**data, "test_part": None},
             encoder=start.encoder,
+            clients=start.clients if protocol.federated else None,
+            augmentation=self._section("augmentation") if made.draws_views else None,
             start=start,
-            start_trial=0 if self._is_shared() else None,
+            start_trial=trial,
             precision=start.precision,
         )
 

@@ -23,10 +23,12 @@ from ..spec.choices import Unstated
 from ..spec.model import Cell, Origin
 from .plan import Plan
 
-KINDS = {"federated": "federated", "pretraining": "objective", "measurement": "protocol"}
-"""The registered kind of what each stage runs."""
-SECTIONS = {"federated": "training", "pretraining": "pretraining", "measurement": "evaluation"}
-"""The section with its options."""
+STAGES = {
+    "federated": ("federated", "training"),
+    "pretraining": ("objective", "pretraining"),
+    "measurement": ("protocol", "evaluation"),
+}
+"""The registered kind of what each stage runs, and the section with its options."""
 _HINTS = "__annotations__"
 
 
@@ -84,13 +86,13 @@ def units(plan: Plan) -> list[Unit]:
         bound, table = planned.cell, planned.cell.table
         open_choices = (*plan.paper.unstated, *plan.paper.table(table).unstated)
         for run in chain(planned.config):
-            if run.stage in KINDS:
+            if run.stage in STAGES:
                 objective = None if run.objective is None else run.objective["name"]
                 name = run.stage, run.method, objective
                 unit = found.setdefault(name, Unit(*name))
                 unit.cells[table] += 1
                 unit.seen.setdefault(table, Counter()).update(_told(run, bound, open_choices))
-    return sorted(found.values(), key=lambda unit: list(KINDS).index(unit.stage))
+    return sorted(found.values(), key=lambda unit: list(STAGES).index(unit.stage))
 
 
 def _told(run: RunConfig, bound: Cell, open_choices: tuple[Unstated, ...]) -> Iterator[Told]:
@@ -115,8 +117,8 @@ def _asked(path: str, bound: Cell) -> str:
 
 def _settings(run: RunConfig) -> Iterator[tuple[str, Json, type | None]]:
     """Path, value and class whose option it is, if it is one; those of the run's own stage."""
-    section, sections = SECTIONS[run.stage], settings.section_classes()
-    cls = registry.find(KINDS[run.stage], run.method)
+    (kind, section), sections = STAGES[run.stage], settings.section_classes()
+    cls = registry.find(kind, run.method)
     for option, value in run.options.items():
         own = option in settings.fields_of(cls)
         yield f"{section}.{option}", value, cls if own else sections.get(section)

@@ -119,15 +119,11 @@ class Control(InFile):
 
 
 @dataclass(frozen=True)
-class Claim(InFile):
-    """A comparison that the paper's text makes, in our words and as an expression.
+class _Stated(InFile):
+    """What the paper's text states of cells, in our words and as an expression.
 
-    vague: the words of the text that have no sharp bound, where the expression gives them one.
-    reading_of: the claim, of the same table, whose sentence this one reads in another way.
-    every_trial: whether the text says it of each single trial, not of their mean.
-    headline: of a claim of abstract or conclusion, what it says as a clause (`it beats FedAvg`).
-    rests_on: what the data must leave room for: `headroom`, for features that are learned.
-    control: given where this is no claim of the paper but a positive control.
+    vague: the words of the text that have no sharp bound, where the expression gives them one, or
+    that can be read in another way.
     """
 
     id: Text
@@ -136,6 +132,19 @@ class Claim(InFile):
     where: Text | None = None
     note: Text | None = None
     vague: Text | None = None
+
+
+@dataclass(frozen=True)
+class Claim(_Stated):
+    """A comparison that the paper's text makes.
+
+    reading_of: the claim, of the same table, whose sentence this one reads in another way.
+    every_trial: whether the text says it of each single trial, not of their mean.
+    headline: of a claim of abstract or conclusion, what it says as a clause (`it beats FedAvg`).
+    rests_on: what the data must leave room for: `headroom`, for features that are learned.
+    control: given where this is no claim of the paper but a positive control.
+    """
+
     reading_of: Text | None = None
     every_trial: Truth = False
     headline: Text | None = None
@@ -144,21 +153,14 @@ class Claim(InFile):
 
 
 @dataclass(frozen=True)
-class Relation(InFile):
-    """What a formula says of printed cells: an expression as in a claim, for every row.
+class Relation(_Stated):
+    """What a formula says of printed cells, for every row: `holds` has `{row}`.
 
-    holds: with `{row}` and `{column}` for the labels. rows: patterns of those that it is about, or
-    all. vague: words of the text that can be read in another way, so that cells which do not obey
+    rows: patterns of those that it is about, or all. Where it is vague, cells that do not obey
     contradict no more than the spec.
     """
 
-    id: Text
-    says: Text
-    holds: Text
     rows: tuple[Text, ...] = ()
-    where: Text | None = None
-    note: Text | None = None
-    vague: Text | None = None
 
 
 @dataclass(frozen=True)

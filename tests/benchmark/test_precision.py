@@ -5,7 +5,7 @@ from typing import get_args
 
 import pytest
 
-from fedrepro.benchmark.config import FULL_PRECISION, RunConfig
+from fedrepro.benchmark.config import FULL_PRECISION, RunConfig, chain
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.judging.evidence import load_trials
 from fedrepro.benchmark.judging.judge import judge
@@ -22,10 +22,6 @@ from fedrepro.methods.nn.precision import PRECISIONS
 def planned(*precision: str, profile: str = "smoke") -> Plan:
     sets = [(PRECISION, one) for one in precision]
     return make_plan(load_paper("cpcfl"), profile, tables=["3"], sets=sets)
-
-
-def chain(config: RunConfig | None) -> list[RunConfig]:
-    return [] if config is None else [config, *chain(config.start)]
 
 
 def test_keys_of_float32_are_those_of_before_there_was_a_choice() -> None:
