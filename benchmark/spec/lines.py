@@ -12,15 +12,15 @@ from typing import Any
 KeyPath = tuple[str | int, ...]
 """Keys and positions (from 0) that lead to a value: ('rows', 1, 'label')."""
 
-_LONGEST = 500
-"""Lines of one statement; nothing is found behind a longer one."""
+_MOST = 2_000_000
+"""Characters that are parsed, long statements again with each line; nothing is found behind."""
 
 
 def find_lines(text: str) -> Mapping[KeyPath, int]:
     """The line (from 1) where each key, table and item of valid TOML begins, up to great depth."""
     lines: dict[KeyPath, int] = {}
     last: dict[KeyPath, int] = {}  # by list of tables, the position of its last one
-    table, statement, begins = KeyPath(), list[str](), 1
+    table, statement, begins, work = KeyPath(), list[str](), 1, 0
     for number, line in enumerate(text.split("\n"), 1):
         statement.append(line)
         whole = _parsed(statement)
@@ -34,10 +34,11 @@ def find_lines(text: str) -> Mapping[KeyPath, int]:
             for path in _paths(data, table):
                 lines.setdefault(path, begins)
             begins = number + 1
+        work += sum(map(len, statement))
+        if work > _MOST:
+            break
         if whole is not None:
             statement, begins = [], number + 1
-        elif len(statement) > _LONGEST:
-            break
     return lines
 
 

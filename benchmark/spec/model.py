@@ -154,7 +154,7 @@ class Claim(_Stated):
 
 @dataclass(frozen=True)
 class Relation(_Stated):
-    """What a formula says of printed cells, for every row: `holds` has `{row}`.
+    """What a formula says of printed cells, for every `{row}` or `{column}` that `holds` names.
 
     rows: patterns of those that it is about, or all. Where it is vague, cells that do not obey
     contradict no more than the spec.
