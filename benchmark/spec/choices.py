@@ -58,10 +58,6 @@ class Alternative(_OfRuns):
         if not self.set and self.at is None and not self.metrics:
             raise wrong("changes nothing; give set, at or metrics")
 
-    @property
-    def only_evaluates(self) -> bool:
-        return not self.set
-
 
 @dataclass(frozen=True)
 class Unstated(_OfRuns):

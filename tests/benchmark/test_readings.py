@@ -242,4 +242,3 @@ def test_readings_of_a_spec_are_read(tmp_path: Path) -> None:
     (reading,) = (one for one in readings_of(paper) if one.name == "a")
     assert reading.table == "1"
     assert reading.alternative.set == {"training": {"local_epochs": 2}}
-    assert not reading.alternative.only_evaluates
