@@ -25,15 +25,8 @@ def render(reports: Sequence[Report]) -> str:
 
 @cache
 def _template() -> Template:
-    names = {
-        "answer_pictures": answer_pictures,
-        "evidence": evidence,
-        "figures": figures,
-        "layout": layout,
-        "scoreboard": scoreboard,
-        "specification_curve": specification_curve,
-        "strips": strips,
-    }
+    used = (answer_pictures, evidence, figures, layout, scoreboard, specification_curve, strips)
+    names = {module.__name__.rpartition(".")[2]: module for module in used}
     return page("report.html", _FILTERS, names)
 
 

@@ -79,23 +79,20 @@ def render_table(report: Report, table: TableResult) -> str:
     )
     # Letters that have no meaning to TeX.
     label = re.sub(r"[^A-Za-z0-9:-]", "-", layout.anchor(report, table))
-    return "\n".join(
-        [
-            r"\begin{table}",
-            r"\centering",
-            rf"\caption{{{escape(caption)}}}",
-            rf"\label{{tab:{label}}}",
-            rf"\begin{{tabular}}{{{columns}}}",
-            r"\toprule",
-            *lines,
-            r"\midrule",
-            *body,
-            r"\bottomrule",
-            r"\end{tabular}",
-            r"\end{table}",
-            "",
-        ]
-    )
+    head, rows = "\n".join(lines), "\n".join(body)
+    return rf"""\begin{{table}}
+\centering
+\caption{{{escape(caption)}}}
+\label{{tab:{label}}}
+\begin{{tabular}}{{{columns}}}
+\toprule
+{head}
+\midrule
+{rows}
+\bottomrule
+\end{{tabular}}
+\end{{table}}
+"""
 
 
 def _header(laid: layout.Grid, depth: int) -> str:

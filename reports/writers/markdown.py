@@ -15,13 +15,9 @@ LIMIT = 1_000_000
 
 def render(reports: Sequence[Report], limit: int = LIMIT) -> str:
     """The report as Markdown of at most `limit` bytes; if longer, the overview, which says so."""
-    names = {
-        "evidence": evidence,
-        "layout": layout,
-        "scoreboard": scoreboard,
-        "specification_curve": specification_curve,
-        "written": md.Written,
-    }
+    used = (evidence, layout, scoreboard, specification_curve)
+    names: dict[str, object] = {one.__name__.rpartition(".")[2]: one for one in used}
+    names["written"] = md.Written
     filters: dict[str, Callable[..., object]] = {
         "address": md.address,
         "block": md.block,

@@ -12,11 +12,7 @@ COLUMNS = (*rows.OF_TRIALS, "edited_files")
 
 def render(reports: Sequence[Report]) -> str:
     """A header and one line for each cell and seed that has a value, in the unit of the cell."""
-    return table(
-        COLUMNS,
-        (
-            {**row, "edited_files": len(report.edited)}
-            for report in reports
-            for row in rows.trials(report)
-        ),
+    lines = (
+        {**row, "edited_files": len(one.edited)} for one in reports for row in rows.trials(one)
     )
+    return table(COLUMNS, lines)
