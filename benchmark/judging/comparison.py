@@ -109,6 +109,8 @@ def compare(before: Recorded, after: Recorded, report: Report | None = None) -> 
         found += _of_methods(before, after, report)
     found += _reworded("table", before.tables, after.tables)
     found += _reworded("claim", before.claims, after.claims)
+    for one in (one for one in before.failed if one not in after.failed):
+        found.append(Movement("failure", one, "failed", "not as recorded"))
     for place in before.stated.keys() & after.stated.keys():
         then, now = before.stated[place], after.stated[place]
         if then != now:
@@ -149,11 +151,6 @@ def check(baseline: Recorded, report: Report, *, exact: bool = False) -> Baselin
             replace(one, regression=True, tolerance=0.0) if one.what == "value" else one
             for one in moved
         ]
-    moved += [
-        Movement("failure", one, "failed", "not as recorded")
-        for one in baseline.failed
-        if one not in now.failed
-    ]
     cells = baseline.cells.keys() & (baseline.trained.keys() | now.trained.keys())
     return BaselineCheck(
         baseline,

@@ -1,6 +1,6 @@
 """Figures as data: the panels that a figure spec asks for, taken from stored trials."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,7 @@ def panels(
         return tuple(_scatter(figure, cells))
     if figure.plot == "pictures":
         return tuple(_pictures(figure, drawings, evidence))
-    draw = _matrix if figure.plot in _MATRICES else _maps
+    draw = _matrix if figure.plot in ("choices", "class-counts") else _maps
     return tuple(panel for one in drawings for panel in draw(figure, one, evidence))
 
 
@@ -129,7 +129,10 @@ def _pictures(
 
 
 def _matrix(figure: Figure, drawing: PlannedCell, evidence: Evidence) -> Iterator[Series]:
-    name, kind, axes = _MATRICES[figure.plot]
+    kind: SeriesKind = "counts"
+    name, axes = "class_counts", ("client", "class")
+    if figure.plot == "choices":
+        kind, name, axes = "choices", "choice", ("round", "client")
     arrays = evidence.arrays(drawing.config)
     if name in arrays:
         title, groups = _title(drawing, drawing.cell.parts), arrays.get("group", np.zeros(0, int))
@@ -154,10 +157,3 @@ def _title(drawing: PlannedCell, label: Sequence[str]) -> str:
     count = (trained.clients or {}).get("count", "?")
     ran = f"here {count} clients with {config.data['name']}"
     return f"{printed} ({ran})" if printed else ran
-
-
-_MATRICES: Mapping[str, tuple[str, SeriesKind, tuple[str, str]]] = {
-    "choices": ("choice", "choices", ("round", "client")),
-    "class-counts": ("class_counts", "counts", ("client", "class")),
-}
-"""By plot: the array that it draws, the kind of series, and what its axes say."""
