@@ -63,7 +63,7 @@ def headlines(report: Report) -> Iterator[str]:
     for said in (clause(one) for table in report.tables for one in table.claims if one.headline):
         yield f"- {said[0].upper()}{said[1:]}."
     if elsewhere := otherwise(report.tables, report.on_other_data):
-        yield f"-{elsewhere}"
+        yield f"-{sentences(elsewhere)}"
     yield f"- Run: {report.first.run_on}."
     clauses = report.first.controls.split("; ")
     yield from (f"- O{one[1:]}." for one in clauses if one.startswith("of the conditions"))
@@ -76,7 +76,7 @@ def on_other_images(report: Report) -> Iterator[str]:
         where = f"{data[0].upper()}{data[1:]}, with {room} points of headroom"
         of_print = "" if published == "—" else f", published {published}"
         by_data[where].append(f"{said}: `{word}`, {ours}{of_print}")
-    yield from (f"- {where}: {'; '.join(lines)}." for where, lines in by_data.items())
+    yield from (f"- {where}: {sentences('; '.join(lines))}." for where, lines in by_data.items())
 
 
 def readme(reports: list[Report]) -> Iterator[str]:

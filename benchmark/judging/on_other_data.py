@@ -3,6 +3,7 @@
 `tools.headroom` in the checkout makes the records.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from pydantic import TypeAdapter
@@ -16,6 +17,8 @@ from . import first_lines
 FILE, PROFILE = "headroom.json", "headroom"
 REAL = "fashion-excerpt"
 """Photographs: what letters were drawn for is seen there or not."""
+MOST = 3
+"""So many claims are named in the first sentence at most."""
 RECORDS = TypeAdapter(tuple[OnOtherData, ...])
 
 
@@ -40,15 +43,21 @@ def recorded(plan: Plan) -> tuple[OnOtherData, ...]:
 def otherwise(tables: Iterable[TableResult], records: Sequence[OnOtherData]) -> str:
     """`On ... whether it beats IFCA is open.`: the headline claims that real images answer so.
 
-    Empty where they answer alike, and where nothing is recorded on real images. A claim that was
-    not run here has no other answer there.
+    More than three are counted. Empty where they answer alike, and where nothing is recorded on
+    real images. A claim that was not run here has no other answer there.
     """
     there = {(one.table, one.claim): one.answer for one in records if one.data == REAL}
-    said = [
-        first_lines.clause(claim, answer)
+    found = [
+        (claim, answer)
         for table in tables
         for claim in table.claims
         if (answer := there.get((table.id, claim.id)))
         and claim.word not in ("NOT RUN", answer.word)
     ]
-    return f" On {title(REAL)}: {'; '.join(said)}." if said else ""
+    if len(found) > MOST:
+        counts = Counter(answer.word for _, answer in found).items()
+        words = ", ".join(f"{n} {word.lower()}" for word, n in counts)
+        said = f"{len(found)} of {len(there)} headline claims are answered otherwise: {words}"
+    else:
+        said = "; ".join(first_lines.clause(claim, answer) for claim, answer in found)
+    return f" On {title(REAL)}: {said}." if said else ""

@@ -8,7 +8,7 @@ import pytest
 
 from fedrepro.benchmark.claims.answer import ClaimAnswer
 from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.judging.on_other_data import FILE, PROFILE, RECORDS, recorded
+from fedrepro.benchmark.judging.on_other_data import FILE, PROFILE, RECORDS, otherwise, recorded
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.results import OnOtherData, Report
 from fedrepro.benchmark.spec.folders import tables_root
@@ -44,6 +44,14 @@ def test_the_first_sentence_says_where_photographs_answer_otherwise(tmp_path: Pa
     elsewhere = replace(ON_CLOTHES, data="glyphs-colour-a")
     assert report_with(tmp_path, elsewhere).first.sentence == alone
     assert report_with(tmp_path, alike).first.sentence == alone
+
+
+def test_more_than_three_other_answers_are_counted(tmp_path: Path) -> None:
+    (table,) = (one for one in report_with(tmp_path).tables if one.claims)
+    claims = tuple(replace(table.claims[0], id=f"c{i}") for i in range(5))
+    there = [replace(ON_CLOTHES, claim=one.id) for one in claims]
+    said = otherwise([replace(table, claims=claims)], there)
+    assert said.endswith(": 5 of 5 headline claims are answered otherwise: 5 open.")
 
 
 def test_a_claim_that_was_not_run_here_has_no_other_answer_there(tmp_path: Path) -> None:
