@@ -18,7 +18,11 @@ FACTOR = Fraction(3, 2)
 
 def published_of(comparisons: Sequence[Elementary]) -> str:
     """The comparisons with printed numbers in the place of cells."""
-    written = list(dict.fromkeys(one.printed for one in comparisons))
+    return listed(list(dict.fromkeys(one.printed for one in comparisons)))
+
+
+def listed(written: Sequence[str]) -> str:
+    """The first `MOST_SHOWN`, and how many more there are."""
     more = len(written) - MOST_SHOWN
     return "; ".join(written[:MOST_SHOWN]) + (f"; and {more} more" if more > 0 else "")
 

@@ -42,7 +42,6 @@ class ComparableValue:
 
     @property
     def measure(self) -> tuple[str | None, str | None, str | None]:
-        """What is measured: metric, formula and unit."""
         return self.cell.metric, self.cell.formula, self.cell.unit
 
     @cached_property
@@ -58,7 +57,6 @@ class ComparableValue:
 
     @property
     def has_spread(self) -> bool:
-        """Whether it is printed with a standard deviation, as the mean of runs."""
         return self.cell.printed.sd is not None
 
 
@@ -91,7 +89,6 @@ def numbers(paper: Paper) -> tuple[ComparableValue, ...]:
 
 
 def _run(cell: Cell, resolver: Resolver) -> str:
-    """Shared by cells that read one run."""
     # Accuracy stands for what is one more number of the same run.
     metric = cell.metric if cell.metric in MEASUREMENTS else "accuracy"
     for measured in dict.fromkeys((metric, "accuracy")):

@@ -12,7 +12,6 @@ from ...spec.model import Cell, Paper
 from ..findings import Finding, finding
 from ..identity import grouped, numbers
 
-KIND = "beyond-trials"
 FEWEST = 3
 """Fewer trials than this are exceeded too easily."""
 LIKELY = 0.05
@@ -23,8 +22,33 @@ Beside = tuple[Cell, Sequence[Cell]]
 def check(paper: Paper) -> Iterator[Finding]:
     """One finding for each table of trials and metric."""
     beside = grouped(_beside(paper), lambda one: (one[1][0].table, one[0].metric or ""))
-    for (table, metric), found in beside.items():
-        yield _table(found, table, metric)
+    for (trials, metric), found in beside.items():
+        # Sure of all values that print so.
+        above = [
+            (one, some) for one, some in found if all(one.bounds[0] > x.bounds[1] for x in some)
+        ]
+        below = [
+            (one, some) for one, some in found if all(one.bounds[1] < x.bounds[0] for x in some)
+        ]
+        side, word = (above, "above") if len(above) >= len(below) else (below, "below")
+        fewest = min(len(some) for _, some in found)
+        # Both directions could have been found.
+        likely = min(1.0, 2 * chance(len(side), len(found), fewest))
+        odd = likely <= LIKELY
+        single, shown = found[0][0].table, side if odd else found
+        doubt = " They may be other runs or another set-up; the paper does not say." if odd else ""
+        yield finding(
+            ("beyond-trials", single, trials, metric),
+            (cell for one, some in shown for cell in (one, *some)),
+            statement=f"Table {single} prints single values of experiments whose trials table "
+            f"{trials} prints ({metric.replace('_', ' ')}): one more run is as likely to be "
+            f"anywhere among them.{doubt}",
+            published="; ".join(map(_pair, shown[:6])) + ("" if len(shown) <= 6 else "; ..."),
+            computed=f"{len(above)} of {len(found)} are above every trial, {len(below)} below; "
+            f"that {len(side)} or more are {word} (or the reverse) has probability {likely:.2g} "
+            f"for one chance in {fewest + 1} each, were methods independent",
+            status="undecidable" if odd else "consistent",
+        )
 
 
 def _beside(paper: Paper) -> Iterator[Beside]:
@@ -39,38 +63,10 @@ def _beside(paper: Paper) -> Iterator[Beside]:
                 yield single, some
 
 
-def _side(one: Beside) -> int:
-    """1 above all, -1 below all, else 0; sure of all values that print so."""
-    (low, high), others = one[0].bounds, [trial.bounds for trial in one[1]]
-    return all(low > other for _, other in others) - all(high < other for other, _ in others)
-
-
 def chance(hits: int, of: int, trials: int) -> float:
     """That at least so many of so many single draws exceed each as many trials."""
     p = 1 / (trials + 1)
     return sum(comb(of, k) * p**k * (1 - p) ** (of - k) for k in range(hits, of + 1))
-
-
-def _table(found: Sequence[Beside], trials: str, metric: str) -> Finding:
-    above, below = ([one for one in found if _side(one) == side] for side in (1, -1))
-    side, word = (above, "above") if len(above) >= len(below) else (below, "below")
-    fewest = min(len(some) for _, some in found)
-    # Both directions could have been found.
-    likely = min(1.0, 2 * chance(len(side), len(found), fewest))
-    odd = likely <= LIKELY
-    single, shown = found[0][0].table, side if odd else found
-    return finding(
-        (KIND, single, trials, metric),
-        (cell for one, some in shown for cell in (one, *some)),
-        statement=f"Table {single} prints single values of experiments whose trials table {trials} "
-        f"prints ({metric.replace('_', ' ')}): one more run is as likely to be anywhere among them."
-        + (" They may be other runs or another set-up; the paper does not say." if odd else ""),
-        published="; ".join(map(_pair, shown[:6])) + ("" if len(shown) <= 6 else "; ..."),
-        computed=f"{len(above)} of {len(found)} are above every trial, {len(below)} below; that "
-        f"{len(side)} or more are {word} (or the reverse) has probability {likely:.2g} for one "
-        f"chance in {fewest + 1} each, were methods independent",
-        status="undecidable" if odd else "consistent",
-    )
 
 
 def _pair(one: Beside) -> str:

@@ -7,18 +7,18 @@ readings were tried that none was likely to fit by chance.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Set
 from math import log10
 
 from ...analytic import Analytic, judge_analytic, recompute
 from ...errors import FedreproError
-from ...spec.model import Cell, CellKey, Paper
+from ...spec.model import Cell, Paper
 from ..findings import Finding, finding
 
 _MOST_LINES = 5
 _CHANCE = 0.5
 """Where as many readings fit by chance on average, one that fits says nothing by itself."""
-Tried = Mapping[tuple[str | None, str], Mapping[str, bool]]
+Tried = dict[tuple[str | None, str], dict[str, bool]]
 """By formula and reading, the quantities that it was tried on, each once, and whether it fits."""
 
 
@@ -41,7 +41,11 @@ def check(paper: Paper) -> Iterator[Finding]:
         if cell.formula is not None and cell.experiment and cell.printed.value is not None
     ]
     found = {cell.key: _recomputed(cell) for cell in cells}
-    tried = _tried(cells, found)
+    tried: Tried = defaultdict(dict)
+    for cell in cells:
+        for one in found[cell.key].readings:
+            quantities, quantity = tried[cell.formula, one.name], f"{one.value} {cell.unit}"
+            quantities[quantity] = one.fits or quantities.get(quantity, False)
     for cell in cells:
         verdict, recomputed = judge_analytic(cell), found[cell.key]
         if not verdict.working:  # nothing was recomputed
@@ -54,7 +58,11 @@ def check(paper: Paper) -> Iterator[Finding]:
         elsewhere = ""
         fitting = [one for one in recomputed.readings if one.fits]
         if fits and fitting:
-            by_chance = _by_chance(cell, max(recomputed.searched, len(recomputed.readings)))
+            # So many values, anywhere in one decade, would print like the cell on average.
+            low, high = cell.printed.bounds
+            by_chance = max(recomputed.searched, len(recomputed.readings)) * (
+                log10(high / low) if low > 0 else 0.0
+            )
             hits = {one.name: [*tried[cell.formula, one.name].values()] for one in fitting}
             fits = any(
                 sum(of) > len(of) / 2 or (sum(of) == len(of) / 2 and by_chance < _CHANCE)
@@ -76,23 +84,8 @@ def check(paper: Paper) -> Iterator[Finding]:
         )
 
 
-def _by_chance(cell: Cell, readings: int) -> float:
-    """How many of so many values, anywhere in one decade, would print like the cell."""
-    low, high = cell.printed.bounds
-    return readings * log10(high / low) if low > 0 else 0.0
-
-
 def _recomputed(cell: Cell) -> Analytic:
     try:
         return recompute(cell)
     except (LookupError, FedreproError, ValueError):
         return Analytic()
-
-
-def _tried(cells: Sequence[Cell], found: Mapping[CellKey, Analytic]) -> Tried:
-    tried: dict[tuple[str | None, str], dict[str, bool]] = defaultdict(dict)
-    for cell in cells:
-        for one in found[cell.key].readings:
-            quantities, quantity = tried[cell.formula, one.name], f"{one.value} {cell.unit}"
-            quantities[quantity] = one.fits or quantities.get(quantity, False)
-    return tried

@@ -35,33 +35,15 @@ def check(paper: Paper) -> Iterator[Finding]:
         counts = cell.metric in SHARES and cell.unit == "%" and cell.kind == "empirical"
         if not counts or places > MOST_PLACES:
             continue
-        steps = steps_of(cell, paper)
-        if steps is not None and share_on_grid(steps, places) < 1:
+        is_mean = cell.trial is None and cell.printed.sd is not None
+        # Test images over clients and runs; 0 where that is not known.
+        steps = math.prod(clients_and_size(cell)) * (
+            (paper.table(cell.table).sd.runs or 0) if is_mean else 1
+        )
+        if steps > 0 and share_on_grid(steps, places) < 1:
             known[cell.table, steps, places].append(cell)
     for (_, steps, _), cells in known.items():
         yield from _of_table(steps, cells)
-
-
-def steps_of(cell: Cell, paper: Paper) -> int | None:
-    """How many test images are behind a cell, over clients and runs; None if that is not known."""
-    images = math.prod(clients_and_size(cell))
-    if images < 1:
-        return None
-    if cell.trial is None and cell.printed.sd is not None:
-        runs = paper.table(cell.table).sd.runs
-        return None if runs is None else images * runs
-    return images
-
-
-def fewest_images(cells: Sequence[Cell], clients: int, most: int) -> int:
-    """The fewest test images per client, up to `most`, that explain the values."""
-    values = [interval(one.printed) for one in cells]
-    explaining = (
-        images
-        for images in range(1, most)
-        if all(on_grid(value, clients * images) for value in values)
-    )
-    return next(explaining, most)
 
 
 def on_grid(value: Interval, steps: int, reached: tuple[bool, bool] = (True, True)) -> bool:
@@ -85,7 +67,8 @@ def share_on_grid(steps: int, places: int) -> Fraction:
 
 
 def _of_table(steps: int, cells: Sequence[Cell]) -> Iterator[Finding]:
-    off, rest = _divided(cells, steps)
+    rest = [cell for cell in cells if _on_grid(cell, steps)]
+    off = [cell for cell in cells if cell not in rest]
     clients, size = clients_and_size(cells[0])
     runs = steps // (clients * size)
     images = f"{clients} x {size} test images" + (f" in {runs} runs" if runs > 1 else "")
@@ -95,16 +78,19 @@ def _of_table(steps: int, cells: Sequence[Cell]) -> Iterator[Finding]:
         yield from (_value(cell, steps, images, others) for cell in off)
     more = ""
     if len(rest) > 2:
-        fewest = fewest_images(rest, clients * runs, size)
-        more = f"; the fewest test images per client that give these are {fewest}"
+        values, each = [interval(one.printed) for one in rest], clients * runs
+        fits = (n for n in range(1, size) if all(on_grid(value, each * n) for value in values))
+        more = f"; the fewest test images per client that give these are {next(fits, size)}"
     doubt = "" if explained else " So many are not that the number of test images is in doubt."
+    by_chance = float(share_on_grid(steps, places_of(cells[0].printed))) * len(cells)
     yield finding(
         (KIND, cells[0].table, f"{clients}-clients", str(steps)),
         rest if explained else cells,
         statement=f"Table {cells[0].table}: accuracies on {images} are multiples of 1/{steps}."
         f"{doubt}",
-        published=_listed(cells),
-        computed=_counted(rest, cells, steps) + more,
+        published=cells[0].printed.text + (f" and {len(cells) - 1} more" if len(cells) > 1 else ""),
+        computed=f"{len(rest)} of {len(cells)} are multiples of 1/{steps}, "
+        f"about {by_chance:.1f} would be by chance{more}",
         status="consistent" if explained else "undecidable",
     )
 
@@ -128,26 +114,9 @@ def _value(cell: Cell, steps: int, images: str, others: str) -> Finding:
     )
 
 
-def _divided(cells: Sequence[Cell], steps: int) -> tuple[list[Cell], list[Cell]]:
-    """The cells off the grid, and those on it."""
-    sides: tuple[list[Cell], list[Cell]] = ([], [])
-    for cell in cells:
-        value = interval(cell.printed)
-        sides[any(on_grid(value, steps, cell.closed_ends(rule)) for rule in RULES)].append(cell)
-    return sides
-
-
-def _counted(rest: Sequence[Cell], cells: Sequence[Cell], steps: int) -> str:
-    by_chance = float(share_on_grid(steps, places_of(cells[0].printed))) * len(cells)
-    return (
-        f"{len(rest)} of {len(cells)} are multiples of 1/{steps}, "
-        f"about {by_chance:.1f} would be by chance"
-    )
-
-
-def _listed(cells: Sequence[Cell]) -> str:
-    first = cells[0].printed.text
-    return first if len(cells) == 1 else f"{first} and {len(cells) - 1} more"
+def _on_grid(cell: Cell, steps: int) -> bool:
+    value = interval(cell.printed)
+    return any(on_grid(value, steps, cell.closed_ends(rule)) for rule in RULES)
 
 
 def clients_and_size(cell: Cell) -> tuple[int, int]:

@@ -27,12 +27,10 @@ class Row:
 
     @cached_property
     def mean(self) -> Interval:
-        """The range of the trials' mean."""
         return mean_of([interval(cell.printed) for cell in self.trials])
 
     @cached_property
     def squares(self) -> Interval:
-        """The range of the trials' sum of squared deviations."""
         return squares_of([interval(cell.printed) for cell in self.trials])
 
     @cached_property
@@ -44,7 +42,6 @@ class Row:
 
     @cached_property
     def mean_fits(self) -> bool:
-        """Whether the printed mean can be that of the trials."""
         return can_meet(self.mean, interval(self.result.printed))
 
 

@@ -4,45 +4,40 @@ The formulas stand in the specs (`[[relations]]`), and hold within the rounding 
 numbers. One that is read from `vague` words is at most undecidable.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from ...claims.bind_cells import instances
-from ...claims.nodes import Elementary
 from ...claims.printed import support, support_one
-from ...spec.model import Paper, Relation, Table
+from ...spec.model import Paper
 from ..expressions import computed_of, published_of
 from ..findings import Finding, Status, finding
 
 
 def check(paper: Paper) -> Iterator[Finding]:
     """One finding for each relation and row whose cells are printed."""
-    for table in paper.tables:
-        for relation in table.relations:
-            for where, comparisons in instances(relation, table, paper):
-                word, _ = support(comparisons)
-                if word != "not printed":
-                    printed = [one for one in comparisons if support_one(one) != "not printed"]
-                    yield _instance(table, relation, where, word, printed)
-
-
-def _instance(
-    table: Table, relation: Relation, where: str, word: str, printed: Sequence[Elementary]
-) -> Finding:
-    status: Status = "consistent" if word == "supported" else "undecidable"
-    sharp = relation.vague is None and not any(one.is_approximate for one in printed)
-    if word == "contradicted" and sharp:
-        status = "inconsistent"
-    note = "" if relation.note is None else f" {relation.note.rstrip('.')}."
-    if word == "contradicted" and relation.vague is not None:
-        note += f" Contradicted as read in the spec; '{relation.vague}' can be read otherwise."
-    place = f"Table {table.id}, {where}" if where else f"Table {table.id}"
-    source = f" ({relation.where})" if relation.where else ""
-    return finding(
-        ("relation", table.id, relation.id, where),
-        (cell for one in printed for cell in one.leaves),
-        table=table.id,
-        statement=f"{place}: {relation.says.rstrip('.')}{source}.{note}",
-        published=published_of(printed),
-        computed="; ".join(map(computed_of, printed)),
-        status=status,
-    )
+    related = ((table, relation) for table in paper.tables for relation in table.relations)
+    for table, relation in related:
+        for where, comparisons in instances(relation, table, paper):
+            word, _ = support(comparisons)
+            if word == "not printed":
+                continue
+            printed = [one for one in comparisons if support_one(one) != "not printed"]
+            status: Status = "consistent" if word == "supported" else "undecidable"
+            note = "" if relation.note is None else f" {relation.note.rstrip('.')}."
+            if word == "contradicted" and relation.vague is not None:
+                note += (
+                    f" Contradicted as read in the spec; '{relation.vague}' can be read otherwise."
+                )
+            elif word == "contradicted" and not any(one.is_approximate for one in printed):
+                status = "inconsistent"
+            place = f"Table {table.id}, {where}" if where else f"Table {table.id}"
+            source = f" ({relation.where})" if relation.where else ""
+            yield finding(
+                ("relation", table.id, relation.id, where),
+                (cell for one in printed for cell in one.leaves),
+                table=table.id,
+                statement=f"{place}: {relation.says.rstrip('.')}{source}.{note}",
+                published=published_of(printed),
+                computed="; ".join(map(computed_of, printed)),
+                status=status,
+            )

@@ -14,7 +14,6 @@ from ...spec.model import Paper
 from ..findings import Finding, finding
 from ..identity import ComparableValue, Pair, grouped, numbers
 
-KIND = "repeat"
 LIKELY = 0.05
 Places = Mapping[tuple[object, ...], Sequence[ComparableValue]]
 """Numbers by the conditions under which they were measured."""
@@ -34,12 +33,30 @@ def check(paper: Paper) -> Iterator[Finding]:
             printed = [[(x.cell.printed.value, x.cell.printed.sd) for x in pair] for pair in pairs]
             if len(pairs) < min(2, len(row)) or not all(one == other for one, other in printed):
                 continue
-            chance = min(1.0, _chance([one for one, _ in pairs], widths) * len(others))
+            chance = float(len(others))
+            for one, _ in pairs:
+                width, unit = widths[one.conditions], 2 * Fraction(one.cell.printed.half_unit)
+                chance *= float(min(Fraction(1), unit / width)) if width else 1.0
             labels = frozenset((row[0].cell.row, label))
             # The longer row tells all that parts of it in other tables would tell again.
             if chance <= LIKELY and (labels not in found or len(pairs) > len(found[labels][0])):
                 found[labels] = pairs, chance, len(others)
-    yield from (_repeat(*repeat) for repeat in found.values())
+    for pairs, chance, of in found.values():
+        first, second = (number.cell for number in pairs[0])
+        tables = ", ".join(dict.fromkeys(number.cell.table for _, number in pairs))
+        cells = "the one cell" if len(pairs) == 1 else f"all {len(pairs)} cells"
+        yield finding(
+            ("repeat", first.table, *first.row, "and", *second.row),
+            (number.cell for pair in pairs for number in pair),
+            statement=f"'{' · '.join(first.row)}' (table {first.table}) and "
+            f"'{' · '.join(second.row)}' (table {tables}) are different experiments and equal in "
+            f"{cells} that can be compared: one may be the other under another name, which the "
+            "paper does not say.",
+            published=", ".join(str(number.cell.printed) for number, _ in pairs),
+            computed=f"by chance with probability {chance:.2g}, were values independent "
+            f"({of} other rows compared)",
+            status="undecidable",
+        )
 
 
 def counterparts(row: Sequence[ComparableValue], places: Places) -> dict[Label, list[Pair]]:
@@ -56,29 +73,3 @@ def counterparts(row: Sequence[ComparableValue], places: Places) -> dict[Label, 
             elif other.has_spread == one.has_spread:
                 found[other.cell.row].setdefault(i, (one, other))
     return {label: list(pairs.values()) for label, pairs in found.items() if label not in same}
-
-
-def _chance(row: Sequence[ComparableValue], widths: Mapping[tuple[object, ...], Fraction]) -> float:
-    """That all of these values are met by one other row."""
-    chance = 1.0
-    for one in row:
-        width, unit = widths[one.conditions], 2 * Fraction(one.cell.printed.half_unit)
-        chance *= float(min(Fraction(1), unit / width)) if width else 1.0
-    return chance
-
-
-def _repeat(pairs: Sequence[Pair], chance: float, others: int) -> Finding:
-    one, other = (number.cell for number in pairs[0])
-    tables = ", ".join(dict.fromkeys(number.cell.table for _, number in pairs))
-    cells = "the one cell" if len(pairs) == 1 else f"all {len(pairs)} cells"
-    return finding(
-        (KIND, one.table, *one.row, "and", *other.row),
-        (number.cell for pair in pairs for number in pair),
-        statement=f"'{' · '.join(one.row)}' (table {one.table}) and '{' · '.join(other.row)}' "
-        f"(table {tables}) are different experiments and equal in {cells} that can be compared: "
-        "one may be the other under another name, which the paper does not say.",
-        published=", ".join(str(number.cell.printed) for number, _ in pairs),
-        computed=f"by chance with probability {chance:.2g}, were values independent "
-        f"({others} other rows compared)",
-        status="undecidable",
-    )

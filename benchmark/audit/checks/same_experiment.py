@@ -23,7 +23,10 @@ _ALL = 100
 def check(paper: Paper) -> Iterator[Finding]:
     """One finding for every experiment with several values, and one for tables that agree."""
     found = grouped(numbers(paper), lambda one: (one.quantity, one.cell.trial)).values()
-    quantities = [alike if len(alike) <= _ALL else _distinct(alike) for alike in found]
+    quantities = []
+    for alike in found:
+        places = grouped(alike, lambda one: (one.cell.table, one.cell.bounds, one.has_spread))
+        quantities.append(alike if len(alike) <= _ALL else [first for first, *_ in places.values()])
     pairs = (pair for alike in quantities for pair in itertools.combinations(alike, 2))
     by_tables = grouped(pairs, tables_of)
     shared = {tables: (sum(map(agree, both)), len(both)) for tables, both in by_tables.items()}
@@ -38,7 +41,19 @@ def check(paper: Paper) -> Iterator[Finding]:
             yield _disagreement(alike, apart, shared)
     for both in by_tables.values():
         if same(both[0], shared):
-            yield _agreement(both)
+            one, other = tables_of(both[0])
+            agreeing = [pair for pair in both if agree(pair)]
+            where = (
+                f"Tables {one} and {other} print" if one != other else f"Table {one} prints twice"
+            )
+            yield finding(
+                (KIND, "tables", one, other),
+                (number.cell for pair in agreeing for number in pair),
+                statement=f"{where} values of the same experiments, and these agree.",
+                published=f"{len(both)} shared {'value' if len(both) == 1 else 'values'}",
+                computed=f"{len(agreeing)} of {len(both)} agree within rounding",
+                status="consistent",
+            )
 
 
 def agree(pair: Pair) -> bool:
@@ -50,12 +65,6 @@ def same(pair: Pair, shared: Shared) -> bool:
     """Whether their tables print the same runs."""
     agreeing, of = shared[tables_of(pair)]
     return 2 * agreeing >= of
-
-
-def _distinct(alike: Sequence[ComparableValue]) -> list[ComparableValue]:
-    """The first of each table's values that print alike."""
-    places = grouped(alike, lambda one: (one.cell.table, one.cell.bounds, one.has_spread))
-    return [first for first, *_ in places.values()]
 
 
 def _disagreement(
@@ -86,18 +95,4 @@ def _disagreement(
         computed=f"{one.printed.text} stands for {low:g} to {high:g}, "
         f"{other.printed.text} for {least:g} to {most:g}",
         status="inconsistent" if known else "undecidable",
-    )
-
-
-def _agreement(both: Sequence[Pair]) -> Finding:
-    one, other = tables_of(both[0])
-    of, agreeing = len(both), [pair for pair in both if agree(pair)]
-    where = f"Tables {one} and {other} print" if one != other else f"Table {one} prints twice"
-    return finding(
-        (KIND, "tables", one, other),
-        (number.cell for pair in agreeing for number in pair),
-        statement=f"{where} values of the same experiments, and these agree.",
-        published=f"{of} shared {'value' if of == 1 else 'values'}",
-        computed=f"{len(agreeing)} of {of} agree within rounding",
-        status="consistent",
     )

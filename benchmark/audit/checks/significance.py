@@ -20,7 +20,7 @@ from typing import Literal
 
 from ...claims.printed import Interval
 from ...spec.model import Cell, CellKey, Paper, Table
-from ..expressions import MOST_SHOWN, weights_of
+from ..expressions import MOST_SHOWN, listed, weights_of
 from ..findings import Finding, Status, finding
 from ..identity import grouped, numbers
 from ..rounding import DDOFS, interval, rounded
@@ -155,7 +155,6 @@ def _sentence(
     tables = sorted({cell.table for cell in cells.values()})
     borrowed = "" if tables == [table.id] else f" Means and SDs are those of table {tables[0]}."
     called = "comparable or stable" if word == "comparable" else word
-    more = len(decisive) - MOST_SHOWN
     return finding(
         ("significance", table.id, read.claim.id),
         cells.values(),
@@ -163,8 +162,7 @@ def _sentence(
         statement=f"{read.claim.says.rstrip('.')}. The text says '{called}': by Welch's test of "
         f"the printed means and SDs, at {LEVEL:.0%}, two-sided.{borrowed}"
         + (" The sentence has other readings." if several else ""),
-        published="; ".join(one.shown for one in decisive[:MOST_SHOWN])
-        + (f"; and {more} more" if more > 0 else ""),
+        published=listed([one.shown for one in decisive]),
         computed=counted + "; ".join(_worked(one.test) for one in decisive[:MOST_SHOWN]),
         status=status,
     )

@@ -91,13 +91,36 @@ class Spread:
 def check(paper: Paper) -> Iterator[Finding]:
     """One finding for each table with spreads of accuracies, and one for each impossible one."""
     spreads = (*_over_runs(paper), *_over_clients(paper))
-    for found in grouped(spreads, lambda one: (one.mean.table, one.images)).values():
+    for (table, _), found in grouped(spreads, lambda one: (one.mean.table, one.images)).items():
         fitting = [one for one in found if one.fits]
         off = [one for one in found if one not in fitting]
+        first, is_alone = found[0], len(found) == 1
         # Most spreads of a table off the grid speak against the grid, not against them.
-        doubtful = 2 * len(off) >= len(found) and found[0].images is not None and len(found) > 1
-        yield from (_impossible(one, doubtful) for one in off)
-        yield _table(found, fitting)
+        doubtful = 2 * len(off) >= len(found) and first.images is not None and not is_alone
+        values = f"accuracies on {first.images} test images"
+        if first.images is None:
+            values = "values from 0 to 100 %"
+        for one in off:
+            cell, near = one.mean, [_near(asked, Fraction(one.sd)) for asked in one.asked]
+            yield finding(
+                (KIND, cell.table, *cell.row, *cell.column),
+                (cell, one.spread),
+                statement=f"Table {table}, {cell.label}: mean and standard deviation are those of "
+                f"{one.runs} {values}."
+                + (" So are most others not: the number of images may differ." * doubtful),
+                published=f"{cell.printed.text} ± {one.sd}",
+                computed="; ".join(near) or f"the SD is at most {one.limit:.4g}",
+                status="undecidable" if doubtful else "inconsistent",
+            )
+        runs = "" if first.images is None else f"{first.runs} "
+        yield finding(
+            (KIND, table, str(first.images or "bound")),
+            (cell for one in fitting for cell in (one.mean, one.spread)),
+            statement=f"Table {table}: means and standard deviations are those of {runs}{values}.",
+            published=f"{len(found)} means with standard deviation",
+            computed=f"{len(fitting)} of {len(found)} can" + _example(fitting),
+            status="consistent" if 2 * len(fitting) > len(found) or is_alone else "undecidable",
+        )
 
 
 def _over_runs(paper: Paper) -> Iterator[Spread]:
@@ -125,26 +148,6 @@ def _over_clients(paper: Paper) -> Iterator[Spread]:
             yield Spread(mean, cell.printed.value or Decimal(0), clients, None, DDOFS, cell)
 
 
-def _impossible(one: Spread, doubtful: bool) -> Finding:
-    cell, near = one.mean, [_near(asked, Fraction(one.sd)) for asked in one.asked]
-    return finding(
-        (KIND, cell.table, *cell.row, *cell.column),
-        (cell, one.spread),
-        statement=f"Table {cell.table}, {cell.label}: mean and standard deviation are those of "
-        f"{'' if one.images else f'{one.runs} '}{_values(one)}."
-        + (" So are most others not: the number of images may differ." * doubtful),
-        published=f"{cell.printed.text} ± {one.sd}",
-        computed="; ".join(near) or f"the SD is at most {one.limit:.4g}",
-        status="undecidable" if doubtful else "inconsistent",
-    )
-
-
-def _values(one: Spread) -> str:
-    if one.images is None:
-        return "values from 0 to 100 %"
-    return f"{one.runs} accuracies on {one.images} test images"
-
-
 def _near(asked: Asked, sd: Fraction) -> str:
     """The SD nearest to the printed one, of all sums that give the mean."""
     n, images = asked.runs, asked.images
@@ -163,19 +166,6 @@ def _near(asked: Asked, sd: Fraction) -> str:
     return (
         f"ddof {asked.ddof}: sum {total} of {images * n} images, squares {square}: the nearest SD "
         f"is {shown:.4f}"
-    )
-
-
-def _table(found: Sequence[Spread], fitting: Sequence[Spread]) -> Finding:
-    first = found[0]
-    return finding(
-        (KIND, first.mean.table, str(first.images or "bound")),
-        (cell for one in fitting for cell in (one.mean, one.spread)),
-        statement=f"Table {first.mean.table}: means and standard deviations are those of "
-        f"{_values(first)}.",
-        published=f"{len(found)} means with standard deviation",
-        computed=f"{len(fitting)} of {len(found)} can" + _example(fitting),
-        status="consistent" if 2 * len(fitting) > len(found) or len(found) == 1 else "undecidable",
     )
 
 
