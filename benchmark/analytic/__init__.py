@@ -107,14 +107,18 @@ def encoder_of(cell: Cell) -> Encoder:
     return settings.build("encoder", name, cell.experiment["encoder"])  # type: ignore[no-any-return]
 
 
+def attempted(cell: Cell) -> Analytic:
+    """As `recompute`; empty where that raises."""
+    try:
+        return recompute(cell)
+    except (LookupError, FedreproError, ValueError):
+        return Analytic()
+
+
 def recomputed(cell: Cell) -> float | None:
     """The number that a counted cell's formula gives, in its unit; None where it gives none."""
-    if cell.kind != "analytic" or cell.formula is None or cell.skip is not None:
-        return None
-    try:
-        found = recompute(cell).value
-    except (LookupError, FedreproError, ValueError):
-        return None
+    counted = cell.kind == "analytic" and cell.skip is None
+    found = attempted(cell).value if counted else None
     return None if found is None else float(found)
 
 

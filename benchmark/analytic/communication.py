@@ -59,10 +59,6 @@ def communication(cell: Cell) -> Analytic:
 @cache
 def _exchanged(method: FederatedMethod) -> Exchange:
     """Cached, since the verdict and the audit ask for the same, and so do rows of one method."""
-    return model_costs.communication(method, _tiny_task())
-
-
-def _tiny_task() -> Task:
     everyone = torch.arange(_CLIENTS * _IMAGES)
     noise = torch.randint(0, 256, (len(everyone), 1, 8, 8), generator=Seeds(0).generator("noise"))
     portion = ImageSet(noise.to(torch.uint8), everyone % 2)
@@ -70,7 +66,8 @@ def _tiny_task() -> Task:
     federation = Federation(portion, portion, index, index, torch.zeros(_CLIENTS).long(), 2)
     encoder = CNN(widths=(2,), dim=3)
     model = Classifier(encoder.build(1, 8), encoder.out_dim, dense_head(encoder.out_dim, (), 2))
-    return Task(federation, model, Seeds(0), torch.device("cpu"))
+    task = Task(federation, model, Seeds(0), torch.device("cpu"))
+    return model_costs.communication(method, task)
 
 
 def _sum(slope: Fraction, constant: Fraction) -> str:

@@ -27,6 +27,7 @@ from .networks import Measured, first_layers, measure, measure_layers
 
 _NETWORKS = {"mfcl": 0, "fedema": 2, "fedsimclr": 1}
 _NORMALISATIONS = {"twin": "TN", "group": "GN", "batch": "BN"}
+_IMAGE = ("clients.channels", "clients.image_size")
 _VIEWS = 2
 _PASSES = 3
 _SEARCHED = 20
@@ -61,7 +62,7 @@ class Client:
                 f"{', '.join(_NETWORKS)}), and takes some over from other papers (Section 5.2)"
             )
         self.cell, self.networks, self.encoder = cell, _NETWORKS[method], encoder_of(cell)
-        self.channels, self.side = _image(cell)
+        self.channels, self.side = (setting(cell, path) for path in _IMAGE)
         self.cut = setting(cell, "training.cut_layer")
         self.images = setting(cell, "costs.images")
 
@@ -223,7 +224,7 @@ def module_layer(cell: Cell) -> Analytic:
     The working names the network's own layer where it differs (Section 5.1 takes the module from
     the network; Table 10's is in no ResNet-50). Raises `SpecError` where there is no such row.
     """
-    channels, side = _image(cell)
+    channels, side = (setting(cell, path) for path in _IMAGE)
     encoder, cut = encoder_of(cell), setting(cell, "training.cut_layer")
     norm = setting(cell, "training.client_norm")
     network = client_autoencoder(cut, channels)
@@ -264,11 +265,6 @@ def _rows(network: Autoencoder, norm: str) -> Iterator[tuple[str, int]]:
             yield f"{norm}, ReLU, MaxPool2D({behind.kernel}, {behind.stride})", at + 1
         elif layer.normalised:
             yield f"{norm}, ReLU", at
-
-
-def _image(cell: Cell) -> tuple[int, int]:
-    """Channels and side of the clients' images."""
-    return setting(cell, "clients.channels"), setting(cell, "clients.image_size")
 
 
 def _convolutions(network: Autoencoder) -> list[Convolution]:

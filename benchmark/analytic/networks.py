@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import torch
 from torch.utils.flop_counter import FlopCounterMode, flop_registry
@@ -72,15 +71,11 @@ class Measured:
 def measure(encoder: Encoder, channels: int, side: int) -> Measured:
     """An encoder for square images; no weight is drawn and nothing is computed."""
     network, cost = encoder.build(channels, side), _cost(encoder, channels, side)
-    outputs = dict.fromkeys(flop_registry, _values_out)
+    # The counter adds up what operators put out instead of their operations.
+    outputs = dict.fromkeys(flop_registry, lambda *_, out_shape, **__: math.prod(out_shape))
     with FlopCounterMode(display=False, custom_mapping=outputs) as counter, torch.no_grad():
         network(shapes_of(network), torch.zeros(1, 1, channels, side, side, device="meta"))
     return Measured(cost.parameters, cost.multiply_adds, counter.get_total_flops())
-
-
-def _values_out(*_: Any, out_shape: tuple[int, ...], **__: Any) -> int:
-    """What a counter of flops counts of an operator: the values that it puts out."""
-    return math.prod(out_shape)
 
 
 @cache

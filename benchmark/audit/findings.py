@@ -40,7 +40,6 @@ class Finding:
     cells: tuple[CellKey, ...] = ()
 
     def as_plain(self) -> dict[str, Any]:
-        """The finding as JSON holds it."""
         plain: dict[str, Any] = as_plain(self)
         del plain["cells"]
         return plain

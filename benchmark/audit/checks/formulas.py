@@ -10,9 +10,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Set
 from math import log10
 
-from ...analytic import Analytic, judge_analytic, recompute
-from ...errors import FedreproError
-from ...spec.model import Cell, Paper
+from ...analytic import attempted, judge_analytic
+from ...spec.model import Paper
 from ..findings import Finding, finding
 
 _MOST_LINES = 5
@@ -40,7 +39,7 @@ def check(paper: Paper) -> Iterator[Finding]:
         for cell in table.cells
         if cell.formula is not None and cell.experiment and cell.printed.value is not None
     ]
-    found = {cell.key: _recomputed(cell) for cell in cells}
+    found = {cell.key: attempted(cell) for cell in cells}
     tried: Tried = defaultdict(dict)
     for cell in cells:
         for one in found[cell.key].readings:
@@ -82,10 +81,3 @@ def check(paper: Paper) -> Iterator[Finding]:
             computed="; ".join((verdict.reason, *working)),
             status="consistent" if fits else "undecidable",
         )
-
-
-def _recomputed(cell: Cell) -> Analytic:
-    try:
-        return recompute(cell)
-    except (LookupError, FedreproError, ValueError):
-        return Analytic()

@@ -50,9 +50,31 @@ def check(paper: Paper) -> Iterator[Finding]:
     by_table = grouped(rows(paper), lambda row: row.result.table)
     for table, found in by_table.items():
         yield from (_row(row) for row in found if not (row.mean_fits and row.fits))
-        yield _table(found, paper.table(table).sd.ddof)
+        ddof = paper.table(table).sd.ddof
+        said = "" if ddof is None else f" The spec takes them for ddof {ddof}."
+        means = sum(row.mean_fits for row in found)
+        yield finding(
+            (KIND, table),
+            (row.result for row in found),
+            statement="The printed means and standard deviations follow from the printed trials, "
+            f"with one kind of standard deviation throughout.{said}",
+            published=f"{len(found)} rows of trials with mean and standard deviation",
+            computed=f"{means} of {len(found)} means recompute; {_counts(found)}",
+            status="consistent" if _common(found) else "undecidable",
+        )
     if len(by_table) > 1:
-        yield _all([row for found in by_table.values() for row in found])
+        every = [row for found in by_table.values() for row in found]
+        whole, kind = _common(every), "one kind of standard deviation"
+        if len(whole) == 1:
+            kind = f"that of a {('population', 'sample')[whole[0]]} (ddof {whole[0]})"
+        yield finding(
+            (KIND, "all"),
+            (row.result for row in every),
+            statement=f"All tables print {kind}.",
+            published=f"{len(every)} rows in {len(by_table)} tables",
+            computed=_counts(every),
+            status="consistent" if whole else "undecidable",
+        )
 
 
 def rows(paper: Paper) -> Iterator[Row]:
@@ -83,35 +105,6 @@ def _row(row: Row) -> Finding:
         published=f"{cell.printed}; trials {', '.join(one.printed.text for one in row.trials)}",
         computed=f"mean {low} to {high}, {', '.join(spreads)}",
         status="inconsistent",
-    )
-
-
-def _table(found: Sequence[Row], declared: int | None) -> Finding:
-    said = "" if declared is None else f" The spec takes them for ddof {declared}."
-    return finding(
-        (KIND, found[0].result.table),
-        (row.result for row in found),
-        statement="The printed means and standard deviations follow from the printed trials, with "
-        f"one kind of standard deviation throughout.{said}",
-        published=f"{len(found)} rows of trials with mean and standard deviation",
-        computed=f"{sum(row.mean_fits for row in found)} of {len(found)} means recompute; "
-        + _counts(found),
-        status="consistent" if _common(found) else "undecidable",
-    )
-
-
-def _all(found: Sequence[Row]) -> Finding:
-    whole = _common(found)
-    kind = "one kind of standard deviation"
-    if len(whole) == 1:
-        kind = f"that of a {('population', 'sample')[whole[0]]} (ddof {whole[0]})"
-    return finding(
-        (KIND, "all"),
-        (row.result for row in found),
-        statement=f"All tables print {kind}.",
-        published=f"{len(found)} rows in {len({row.result.table for row in found})} tables",
-        computed=_counts(found),
-        status="consistent" if whole else "undecidable",
     )
 
 

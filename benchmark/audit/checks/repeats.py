@@ -41,18 +41,18 @@ def check(paper: Paper) -> Iterator[Finding]:
             # The longer row tells all that parts of it in other tables would tell again.
             if chance <= LIKELY and (labels not in found or len(pairs) > len(found[labels][0])):
                 found[labels] = pairs, chance, len(others)
-    for pairs, chance, of in found.values():
-        first, second = (number.cell for number in pairs[0])
-        tables = ", ".join(dict.fromkeys(number.cell.table for _, number in pairs))
-        cells = "the one cell" if len(pairs) == 1 else f"all {len(pairs)} cells"
+    for repeated, chance, of in found.values():
+        first, second = (number.cell for number in repeated[0])
+        tables = ", ".join(dict.fromkeys(number.cell.table for _, number in repeated))
+        shown = "the one cell" if len(repeated) == 1 else f"all {len(repeated)} cells"
         yield finding(
             ("repeat", first.table, *first.row, "and", *second.row),
-            (number.cell for pair in pairs for number in pair),
+            (number.cell for pair in repeated for number in pair),
             statement=f"'{' · '.join(first.row)}' (table {first.table}) and "
             f"'{' · '.join(second.row)}' (table {tables}) are different experiments and equal in "
-            f"{cells} that can be compared: one may be the other under another name, which the "
+            f"{shown} that can be compared: one may be the other under another name, which the "
             "paper does not say.",
-            published=", ".join(str(number.cell.printed) for number, _ in pairs),
+            published=", ".join(str(number.cell.printed) for number, _ in repeated),
             computed=f"by chance with probability {chance:.2g}, were values independent "
             f"({of} other rows compared)",
             status="undecidable",

@@ -76,7 +76,6 @@ class Spread:
 
     @property
     def fits(self) -> bool:
-        """Whether some kind of SD is possible."""
         if self.images is None:
             return float(rounded(self.sd)[0]) <= self.limit * (1 + 1e-12)
         return any(map(is_possible, self.asked))

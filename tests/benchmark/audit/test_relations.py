@@ -10,7 +10,7 @@ from fedrepro.benchmark.audit.expressions import weights_of
 from fedrepro.benchmark.claims.bind_cells import instances
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec.model import Relation
-from tests.benchmark.audit.small_paper import cell, paper
+from tests.benchmark.audit.small_paper import cell, paper, rows
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_relation_that_cannot_be_meant_is_one_clear_error(
 
 
 def test_words_that_can_be_read_otherwise_contradict_no_print() -> None:
-    cells = cell("2.0", row="A"), cell("3.0", row="B")
+    cells = rows({"A": "2.0", "B": "3.0"})
     relation = Relation("r", "A is above B", "'A' > 'B'")
     (sharp,) = relations.check(paper(*cells, relations=[relation]))
     (vague,) = relations.check(paper(*cells, relations=[replace(relation, vague="effective")]))
@@ -89,7 +89,7 @@ SIDES: Mapping[str, Callable[[Fraction, Fraction], Fraction]] = {
 
 
 def weights(side: str) -> list[Fraction] | None:
-    made = paper(*(cell("1.0", row=row, unit="", metric="bits") for row in "ABC"))
+    made = paper(*rows(dict.fromkeys("ABC", "1.0"), unit="", metric="bits"))
     ((_, (one,)),) = instances(Relation("r", "s", f"{side} < 'C'"), made.tables[0], made)
     found = weights_of(one.left)
     return None if found is None else list(found.values())

@@ -8,10 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from fedrepro.benchmark.audit.checks.granularity import (
-    on_grid,
-    share_on_grid,
-)
+from fedrepro.benchmark.audit.checks.granularity import on_grid, share_on_grid
 from fedrepro.benchmark.audit.rounding import (
     can_be_one_value,
     can_meet,
@@ -21,7 +18,7 @@ from fedrepro.benchmark.audit.rounding import (
     squares_of,
 )
 from fedrepro.benchmark.spec.printed import Printed
-from tests.benchmark.audit.small_paper import printed
+from tests.benchmark.audit.small_paper import printed, rules
 
 intervals = st.lists(
     st.tuples(st.integers(0, 60), st.integers(0, 30)).map(
@@ -70,7 +67,7 @@ def test_touching_intervals_meet_but_are_not_one_value() -> None:
 
 
 @settings(deadline=None)
-@given(st.integers(1, 6000), st.data(), st.sampled_from([1, 2]), st.sampled_from(["up", "even"]))
+@given(st.integers(1, 6000), st.data(), st.sampled_from([1, 2]), rules)
 def test_every_share_prints_on_its_grid(
     steps: int, data: st.DataObject, places: int, rule: str
 ) -> None:

@@ -1,6 +1,5 @@
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ from scipy.stats import ttest_ind, ttest_ind_from_stats
 
 from fedrepro.benchmark.audit.checks import beyond_trials, significance
 from fedrepro.benchmark.spec.model import Claim
-from tests.benchmark.audit.small_paper import cell, paper, printed
+from tests.benchmark.audit.small_paper import paper, printed, rows, rules, statuses, trials
 
 ALIKE = {"note": "'No significant difference' is read as within 2.0."}
 exact = st.integers(1, 10_000).map(lambda n: Fraction(n, 100))
@@ -38,19 +37,12 @@ def test_bounds_of_p_enclose_welchs_test_from_summaries(
 def test_population_sds_are_made_those_of_samples_first() -> None:
     # Five trials each; NumPy's SD is that of a population.
     one, other = np.array([65.0, 66, 67, 68, 69]), np.array([69.0, 70, 70, 71, 74])
-    means = [
-        significance.Mean(
-            Fraction(weight),
-            (Fraction(float(x.mean())),) * 2,
-            (Fraction(float(x.std())),) * 2,
-            5,
-            (0,),
-        )
-        for weight, x in ((1, one), (-1, other))
-    ]
-    assert significance.compare(means).t[0] == pytest.approx(
-        abs(ttest_ind(one, other, equal_var=False).statistic)
-    )
+    means = []
+    for weight, x in ((1, one), (-1, other)):
+        mean, sd = Fraction(float(x.mean())), Fraction(float(x.std()))
+        means.append(significance.Mean(Fraction(weight), (mean, mean), (sd, sd), 5, (0,)))
+    expected = abs(ttest_ind(one, other, equal_var=False).statistic)
+    assert significance.compare(means).t[0] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -68,20 +60,20 @@ def test_words_are_held_against_the_spreads(
     first: str, second: str, said: dict[str, str], status: str
 ) -> None:
     holds = "'A' - 1.0 > 'B'" if said.get("vague") == "significantly" else "'A' ~ 2.0 'B'"
-    cells = [cell(first, row="A"), cell(second, row="B")]
+    cells = rows({"A": first, "B": second})
     made = paper(*cells, claims=[Claim("c", "s", holds, **said)], runs=5)
     (found,) = significance.check(made)
     assert found.status == status
 
 
 def test_a_sentence_about_a_dash_is_passed_over() -> None:
-    cells = [cell("80.0 ± 0.2"), cell("—", row="B")]
+    cells = rows({"A": "80.0 ± 0.2", "B": "—"})
     said = [Claim("c", "A leads B", "'A' > 'B'", vague="significantly")]
     assert not list(significance.check(paper(*cells, claims=said, runs=5, ddof=1)))
 
 
 def test_sentence_with_other_readings_is_left_open() -> None:
-    cells = [cell("80.0 ± 5.0", row="A"), cell("79.0 ± 5.0", row="B")]
+    cells = rows({"A": "80.0 ± 5.0", "B": "79.0 ± 5.0"})
     said = [
         Claim("c", "s", "'A' > 'B'", vague="significantly"),
         Claim("d", "s", "'A' > 1", reading_of="c"),
@@ -91,8 +83,8 @@ def test_sentence_with_other_readings_is_left_open() -> None:
 
 
 def test_single_number_borrows_the_spread_of_its_experiment() -> None:
-    single = [cell("67.8", row="A"), cell("70.9", row="B")]
-    several = [cell("65.8 ± 5.0", row="A", table="2"), cell("66.0 ± 5.0", row="B", table="2")]
+    single = rows({"A": "67.8", "B": "70.9"})
+    several = rows({"A": "65.8 ± 5.0", "B": "66.0 ± 5.0"}, table="2")
     said = [Claim("c", "s", "'B' - 2.0 > 'A'", vague="significantly")]
     (found,) = significance.check(paper(*single, *several, claims=said, runs=5))
     assert found.status == "inconsistent"
@@ -107,7 +99,7 @@ def test_single_number_borrows_the_spread_of_its_experiment() -> None:
     st.sampled_from([0, 1]),
     st.booleans(),
     st.integers(0, 2),
-    st.sampled_from(["up", "even"]),
+    rules,
 )
 def test_true_words_about_true_trials_are_never_inconsistent(
     first: list[int], second: list[int], ddof: int, stated: bool, digits: int, rule: str
@@ -126,41 +118,30 @@ def test_true_words_about_true_trials_are_never_inconsistent(
 
     word = "significantly" if p < significance.LEVEL else "not significantly"
     holds = "'A' > 'B'" if p < significance.LEVEL else "'A' ~ 1.0 'B'"
-    made = paper(
-        cell(text(one), row="A"),
-        cell(text(other), row="B"),
-        claims=[Claim("c", "s", holds, vague=word)],
-        runs=n,
-        ddof=ddof if stated else None,
-    )
-    assert {one.status for one in significance.check(made)} <= {"consistent", "undecidable"}
+    cells, said = rows({"A": text(one), "B": text(other)}), [Claim("c", "s", holds, vague=word)]
+    made = paper(*cells, claims=said, runs=n, ddof=ddof if stated else None)
+    assert "inconsistent" not in statuses(significance.check(made))
 
 
-def trials(row: str, *values: str) -> list[Any]:
-    return [
-        cell(text, row=row, column=f"{i}", table="2", trial=i) for i, text in enumerate(values, 1)
-    ]
-
-
-def test_single_runs_above_every_trial_of_their_experiments() -> None:
-    rows = "ABCD"
-    singles = [cell("44.1", row=row) for row in rows]
+@pytest.mark.parametrize(
+    ("methods", "status", "likely"),
+    [
+        ("ABCD", "undecidable", 2 / 6**4),
+        # One direction alone has 0.028: both might be below.
+        ("AB", "consistent", 2 / 6**2),
+    ],
+)
+def test_single_runs_above_every_trial_of_their_experiments(
+    methods: str, status: str, likely: float
+) -> None:
     texts = ("43.7", "41.5", "43.0", "42.7", "42.6")
-    made = paper(*singles, *(one for row in rows for one in trials(row, *texts)))
-    (found,) = beyond_trials.check(made)
-    assert found.status == "undecidable"
-    assert found.computed.startswith("4 of 4 are above every trial, 0 below")
+    several = (one for row in methods for one in trials(texts, row=row, table="2"))
+    (found,) = beyond_trials.check(paper(*rows(dict.fromkeys(methods, "44.1")), *several))
+    n = len(methods)
+    assert found.status == status
+    assert found.computed.startswith(f"{n} of {n} are above every trial, 0 below")
     assert found.published.startswith("A 44.1, trials 41.5 to 43.7")
-
-
-def test_two_methods_above_five_trials_are_no_finding_as_both_might_be_below() -> None:
-    """One direction alone has (1/6)^2 = 0.028, either of the two 0.056."""
-    texts = ("43.7", "41.5", "43.0", "42.7", "42.6")
-    singles = [cell("44.1", row=row) for row in "AB"]
-    made = paper(*singles, *(one for row in "AB" for one in trials(row, *texts)))
-    (found,) = beyond_trials.check(made)
-    assert found.status == "consistent"
-    assert "probability 0.056" in found.computed
+    assert f"probability {likely:.2g} for" in found.computed
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 import itertools
-from decimal import Decimal, localcontext
+from collections.abc import Sequence
+from decimal import Decimal
 from fractions import Fraction
 from math import sqrt
 
@@ -10,25 +11,27 @@ from hypothesis import strategies as st
 from fedrepro.benchmark.audit.checks import spread_grid
 from fedrepro.benchmark.audit.checks.spread_grid import Asked, is_possible, largest_sd, sample
 from fedrepro.benchmark.audit.rounding import rounded
-from tests.benchmark.audit.small_paper import cell, paper, printed
-
-rules = st.sampled_from(["up", "even"])
+from tests.benchmark.audit.small_paper import (
+    cell,
+    mean_and_sd,
+    moments,
+    on_clients,
+    paper,
+    rules,
+    statuses,
+)
 
 
 def ask(mean: str, sd: str, images: int, runs: int, ddof: int) -> Asked:
     return Asked(rounded(Decimal(mean)), rounded(Decimal(sd)), images, runs, ddof)
 
 
-def moments(values: tuple[int, ...], images: int, ddof: int) -> tuple[Fraction, Fraction]:
-    """Mean and variance of accuracies in percent."""
-    shares = [Fraction(100 * k, images) for k in values]
-    mean = sum(shares, Fraction(0)) / len(shares)
-    squares = sum(((x - mean) ** 2 for x in shares), Fraction(0))
-    return mean, squares / (len(shares) - ddof)
+def percents(values: Sequence[int], images: int) -> list[Fraction]:
+    return [Fraction(100 * k, images) for k in values]
 
 
 def prints(asked: Asked, values: tuple[int, ...]) -> bool:
-    mean, variance = moments(values, asked.images, asked.ddof)
+    mean, variance = moments(percents(values, asked.images), asked.ddof)
     low, high = (max(end, Fraction(0)) ** 2 for end in asked.sd)
     return asked.mean[0] <= mean <= asked.mean[1] and low <= variance <= high
 
@@ -65,14 +68,10 @@ def test_spread_of_whole_images_is_never_impossible(
     data: st.DataObject, runs: int, images: int, ddof: int, digits: int, rule: str
 ) -> None:
     values = tuple(data.draw(st.lists(st.integers(0, images), min_size=runs, max_size=runs)))
-    mean, variance = moments(values, images, ddof)
-    with localcontext() as context:
-        context.prec = 60
-        sd = (Decimal(variance.numerator) / Decimal(variance.denominator)).sqrt()
-    text = f"{printed(mean, digits, rule)} ± {printed(sd, digits, rule)}"
+    text = mean_and_sd(percents(values, images), ddof, digits, rule)
     for clients in ({"clients": {"count": 1, "test_size": images}}, {}):
         made = paper(cell(text, experiment={"method": "m", **clients}), runs=runs)
-        assert {one.status for one in spread_grid.check(made)} == {"consistent"}
+        assert statuses(spread_grid.check(made)) == {"consistent"}
     asked = ask(*text.split(" ± "), images, runs, ddof)
     assert is_possible(asked)
     example = sample(asked)
@@ -81,11 +80,8 @@ def test_spread_of_whole_images_is_never_impossible(
 
 def test_spread_off_the_grid_beside_spreads_on_it() -> None:
     # Three accuracies on ten images: sum 15 of 30; equal ones have no spread, the next is 8.16.
-    texts = {"A": "50.0 ± 8.2", "B": "50.0 ± 3.0", "C": "60.0 ± 0.0"}
-    known = {"clients": {"count": 1, "test_size": 10}}
-    cells = [
-        cell(text, row=row, experiment={"method": row, **known}) for row, text in texts.items()
-    ]
+    texts = ["50.0 ± 8.2", "50.0 ± 3.0", "60.0 ± 0.0"]
+    cells = on_clients(texts, {"count": 1, "test_size": 10})
     wrong, table = spread_grid.check(paper(*cells, runs=3, ddof=0))
     assert wrong.status == "inconsistent"
     assert wrong.published == "50.0 ± 3.0"
@@ -94,16 +90,11 @@ def test_spread_off_the_grid_beside_spreads_on_it() -> None:
 
 
 def test_spread_beyond_what_percentages_can_have() -> None:
-    made = paper(
-        cell("90.0", column="mean", experiment={"method": "m", "clients": {"count": 100}}),
-        cell(
-            "35.0",
-            column="std",
-            metric="accuracy_sd",
-            experiment={"method": "m", "clients": {"count": 100}},
-        ),
+    given = {"experiment": {"method": "m", "clients": {"count": 100}}}
+    mean = cell("90.0", column="mean", **given)
+    wrong, _ = spread_grid.check(
+        paper(mean, cell("35.0", column="std", metric="accuracy_sd", **given))
     )
-    wrong, _ = spread_grid.check(made)
     assert wrong.status == "inconsistent"
     # sqrt(89.95 x 10.05 x 100 / 99), the mean as near to 50 as it prints.
     assert wrong.computed == f"the SD is at most {sqrt(89.95 * 10.05 * 100 / 99):.4g}"
@@ -111,7 +102,7 @@ def test_spread_beyond_what_percentages_can_have() -> None:
 
 @given(st.lists(st.integers(0, 100), min_size=2, max_size=30), st.sampled_from([0, 1]))
 def test_largest_spread_bounds_that_of_any_percentages(values: list[int], ddof: int) -> None:
-    mean, variance = moments(tuple(values), 100, ddof)
+    mean, variance = moments(percents(values, 100), ddof)
     assert sqrt(variance) <= largest_sd((mean, mean), len(values), ddof) * (1 + 1e-9)
 
 

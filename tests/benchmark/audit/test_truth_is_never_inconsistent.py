@@ -1,5 +1,4 @@
 from collections.abc import Iterable
-from decimal import Decimal, localcontext
 from fractions import Fraction
 
 from hypothesis import given, settings
@@ -14,18 +13,21 @@ from fedrepro.benchmark.audit.checks import (
     repeats,
     same_experiment,
 )
-from fedrepro.benchmark.audit.findings import Finding
 from fedrepro.benchmark.spec.model import Cell, Claim, Paper, Relation
-from tests.benchmark.audit.small_paper import cell, paper, printed
+from tests.benchmark.audit import small_paper
+from tests.benchmark.audit.small_paper import (
+    cell,
+    on_clients,
+    paper,
+    printed,
+    rows,
+    rules,
+    statuses,
+)
 
-rules = st.sampled_from(["up", "even"])
 places = st.integers(0, 3)
 # Thousandths hit ties of every coarser print, where rounding rules differ.
 shares = st.integers(0, 100_000).map(lambda n: Fraction(n, 1000))
-
-
-def statuses(findings: Iterable[Finding]) -> set[str]:
-    return {one.status for one in findings}
 
 
 @settings(deadline=None)
@@ -33,16 +35,9 @@ def statuses(findings: Iterable[Finding]) -> set[str]:
 def test_mean_and_sd_of_true_trials(
     trials: list[Fraction], digits: int, result_digits: int, ddof: int, rule: str
 ) -> None:
-    mean = sum(trials, Fraction(0)) / len(trials)
-    variance = sum(((x - mean) ** 2 for x in trials), Fraction(0)) / (len(trials) - ddof)
-    with localcontext() as context:
-        context.prec = 60
-        sd = (Decimal(variance.numerator) / Decimal(variance.denominator)).sqrt()
-    cells = [
-        cell(printed(x, digits, rule), column=f"{i}", trial=i + 1) for i, x in enumerate(trials)
-    ]
-    result = f"{printed(mean, result_digits, rule)} ± {printed(sd, result_digits, rule)}"
-    found = list(mean_and_sd.check(paper(*cells, cell(result, column="mean"))))
+    cells = small_paper.trials([printed(x, digits, rule) for x in trials])
+    result = small_paper.mean_and_sd(trials, ddof, result_digits, rule)
+    found = mean_and_sd.check(paper(*cells, cell(result, column="mean")))
     assert statuses(found) == {"consistent"}
 
 
@@ -57,14 +52,10 @@ def test_accuracies_of_whole_images(
     ks = data.draw(st.lists(st.integers(0, steps), min_size=1, max_size=12))
     spread = " ± 0.1" if runs > 1 else ""
     texts = [printed(Fraction(100 * k, steps), digits, rule) + spread for k in ks]
-    known = {"clients": {"count": clients, "test_size": size}}
+    known = {"count": clients, "test_size": size}
     for setting, possible in ((known, {"consistent"}), ({}, {"consistent", "undecidable"})):
-        cells = [
-            cell(text, row=f"{i}", experiment={"method": "made-up", "name": i, **setting})
-            for i, text in enumerate(texts)
-        ]
-        found = granularity.check(paper(*cells, runs=runs if runs > 1 else None))
-        assert statuses(found) <= possible
+        made = paper(*on_clients(texts, setting), runs=runs if runs > 1 else None)
+        assert statuses(granularity.check(made)) <= possible
 
 
 @settings(deadline=None)
@@ -95,10 +86,7 @@ def test_true_statements_of_a_text(
     a: Fraction, b: Fraction, digits: int, other: int, stated: int, rule: str
 ) -> None:
     high, low = max(a, b), min(a, b)
-    cells = (
-        cell(printed(high, digits, rule), row="A"),
-        cell(printed(low, other, rule), row="B"),
-    )
+    cells = rows({"A": printed(high, digits, rule), "B": printed(low, other, rule)})
     said = [f"'A' - 'B' = {printed(high - low, stated, rule)}"]
     if high > low:
         said += ["'A' > 'B'", "'B' < 'A'"]

@@ -41,9 +41,7 @@ def photos(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_images_and_classes_are_read_in_the_order_of_names(
-    photos: Path,
-) -> None:
+def test_images_and_classes_are_read_in_the_order_of_names(photos: Path) -> None:
     loaded = read(photos)
     assert loaded.labels is not None
     assert loaded.labels.tolist() == [label for label in range(10) for _ in range(2)]

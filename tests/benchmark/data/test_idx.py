@@ -1,5 +1,4 @@
 import gzip
-import hashlib
 import os
 import struct
 from pathlib import Path
@@ -15,6 +14,7 @@ from fedrepro.benchmark.data.sets.emnist import Emnist
 from fedrepro.benchmark.data.sets.fashion_mnist import FashionMnist
 from fedrepro.benchmark.data.sets.mnist import Mnist
 from fedrepro.benchmark.errors import DataError, MissingDataError
+from tests.benchmark.data.releases import take_for_released
 from tests.whole_torchvision import ensure_torchvision
 
 
@@ -45,8 +45,7 @@ def write(root: Path, data: type[IdxSet], n: int = 20) -> dict[str, Path]:
 def mnist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
     """A small MNIST whose checksums are taken for the release's."""
     files = write(tmp_path, Mnist)
-    sums = {p.name: hashlib.md5(p.read_bytes()).hexdigest() for p in files.values()}
-    monkeypatch.setattr(Mnist, "md5", sums)
+    take_for_released(monkeypatch, Mnist, files.values())
     return files
 
 
@@ -54,8 +53,7 @@ def mnist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
 def packaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A small Fashion-MNIST, gzipped in one folder, as a package of the system would lay it."""
     files = write(tmp_path / "system", FashionMnist).values()
-    sums = {p.name: hashlib.md5(p.read_bytes()).hexdigest() for p in files}
-    monkeypatch.setattr(FashionMnist, "md5", sums)
+    take_for_released(monkeypatch, FashionMnist, files)
     place = tmp_path / "datasets"
     place.mkdir()
     for path in files:
@@ -89,19 +87,25 @@ def test_a_packaged_release_is_held_to_its_checksums_and_must_be_whole(
         load("fashion-mnist", "test", data_dir=tmp_path / "empty")
 
 
-@pytest.mark.parametrize("part", ["train", "test"])
-def test_files_are_read_as_torchvision_reads_them(
-    part: str, mnist: dict[str, Path], tmp_path: Path
-) -> None:
+def assert_read_as_torchvision_does(part: str, folder: Path) -> int:
+    """How many images were read."""
     ensure_torchvision()
     from torchvision.datasets import MNIST
 
-    loaded = load("mnist", part, data_dir=tmp_path)
-    expected = MNIST(str(tmp_path), train=part == "train", download=False)
+    loaded = load("mnist", part, data_dir=folder)
+    expected = MNIST(str(folder), train=part == "train", download=False)
     assert torch.equal(loaded.portion.images[:, 0], expected.data)
     assert loaded.portion.labels is not None
     assert torch.equal(loaded.portion.labels, expected.targets)
     assert (loaded.n_classes, loaded.is_release, loaded.note) == (10, True, None)
+    return len(loaded.portion)
+
+
+@pytest.mark.parametrize("part", ["train", "test"])
+def test_files_are_read_as_torchvision_reads_them(
+    part: str, mnist: dict[str, Path], tmp_path: Path
+) -> None:
+    assert_read_as_torchvision_does(part, tmp_path)
 
 
 def test_emnist_stands_upright_and_unpacked_is_not_known_to_be_the_release(tmp_path: Path) -> None:
@@ -133,11 +137,5 @@ def test_the_real_mnist_is_recognised_and_equals_torchvisions(part: str) -> None
     folder = Path(os.environ.get("FEDREPRO_DATA", "data"))
     if not (folder / "MNIST" / "raw").is_dir():
         pytest.skip(f"no MNIST in {folder}")
-    ensure_torchvision()
-    from torchvision.datasets import MNIST
-
-    loaded = load("mnist", part, data_dir=folder)
-    assert loaded.is_release
-    assert len(loaded.portion) == (60_000 if part == "train" else 10_000)
-    expected = MNIST(str(folder), train=part == "train", download=False)
-    assert torch.equal(loaded.portion.images[:, 0], expected.data)
+    found = assert_read_as_torchvision_does(part, folder)
+    assert found == (60_000 if part == "train" else 10_000)

@@ -136,15 +136,10 @@ def test_shares_are_disjoint_and_complete(classes: list[int], labelled: bool, ha
     assert len(first) == ((n + 1) // 2 if halves else round(0.7 * n))
 
 
-def test_larger_subsets_hold_smaller_ones() -> None:
-    labels = torch.arange(10).repeat(20)
-    small, large = (set(subset(200, labels, n, "x").tolist()) for n in (30, 90))
-    assert small < large
-
-
-def test_orders_are_fixed_but_differ_by_name() -> None:
+@pytest.mark.parametrize("labels", [None, torch.arange(5).repeat(10)])
+def test_orders_and_subsets_are_fixed_but_differ_by_name(labels: torch.Tensor | None) -> None:
     torch.manual_seed(5)
-    assert torch.equal(mixed_order(50, None, "a"), mixed_order(50, None, "a"))
-    assert not torch.equal(mixed_order(50, None, "a"), mixed_order(50, None, "b"))
-    labels = torch.arange(5).repeat(10)
+    assert torch.equal(mixed_order(50, labels, "a"), mixed_order(50, labels, "a"))
     assert not torch.equal(mixed_order(50, labels, "a"), mixed_order(50, labels, "b"))
+    small, large = (set(subset(50, labels, n, "a").tolist()) for n in (15, 35))
+    assert small < large

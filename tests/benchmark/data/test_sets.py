@@ -1,5 +1,4 @@
 import gzip
-import hashlib
 import pickle
 import shutil
 from pathlib import Path
@@ -18,6 +17,7 @@ from fedrepro.benchmark.data.sets.cifar10 import Cifar10
 from fedrepro.benchmark.data.sets.cifar100 import Cifar100
 from fedrepro.benchmark.data.sets.stl10 import Stl10
 from fedrepro.benchmark.errors import DataError
+from tests.benchmark.data.releases import take_for_released
 from tests.whole_torchvision import ensure_torchvision
 from tools.excerpt import excerpt
 
@@ -141,8 +141,7 @@ def stl10(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, NDArray[
     }
     for name, array in arrays.items():
         array.tofile(folder / name)
-    sums = {n: hashlib.md5((folder / n).read_bytes()).hexdigest() for n in arrays}
-    monkeypatch.setattr(Stl10, "md5", sums)
+    take_for_released(monkeypatch, Stl10, folder.iterdir())
     return arrays
 
 
@@ -178,15 +177,13 @@ def cifar10(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "cifar-10-batches-py"
     folder.mkdir()
     random = np.random.default_rng(0)
-    sums = {}
     for name in [f"data_batch_{i}" for i in range(1, 6)] + ["test_batch"]:
         held: dict[str, Any] = {
             "data": random.integers(0, 256, (3, 3072), dtype=np.uint8),
             "labels": random.integers(0, 10, 3).tolist(),
         }
         (folder / name).write_bytes(pickle.dumps(held, protocol=2))
-        sums[name] = hashlib.md5((folder / name).read_bytes()).hexdigest()
-    monkeypatch.setattr(Cifar10, "md5", sums)
+    take_for_released(monkeypatch, Cifar10, folder.iterdir())
     return folder
 
 
@@ -231,11 +228,9 @@ class _Pickled:
 def test_a_pickle_is_refused_by_its_checksum_and_else_if_it_asks_for_more_than_arrays(
     is_known: bool, said: str, cifar10: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    content = pickle.dumps(_Pickled(tmp_path / "trace"))
-    (cifar10 / "data_batch_3").write_bytes(content)
+    (cifar10 / "data_batch_3").write_bytes(pickle.dumps(_Pickled(tmp_path / "trace")))
     if is_known:
-        digest = hashlib.md5(content).hexdigest()
-        monkeypatch.setattr(Cifar10, "md5", {**Cifar10.md5, "data_batch_3": digest})
+        take_for_released(monkeypatch, Cifar10, [cifar10 / "data_batch_3"])
     with pytest.raises(DataError, match=f"data_batch_3 {said}"):
         load("cifar10", "train", data_dir=tmp_path)
     assert not (tmp_path / "trace").exists()
