@@ -1,5 +1,4 @@
 import random
-from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -8,17 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from fedrepro.benchmark.audit.checks.granularity import on_grid, share_on_grid
+from fedrepro.benchmark.audit.checks.granularity import share_on_grid
 from fedrepro.benchmark.audit.rounding import (
-    can_be_one_value,
-    can_meet,
-    interval,
-    rounded,
-    sd_fits,
     squares_of,
 )
-from fedrepro.benchmark.spec.printed import Printed
-from tests.benchmark.audit.small_paper import printed, rules
 
 intervals = st.lists(
     st.tuples(st.integers(0, 60), st.integers(0, 30)).map(
@@ -50,30 +42,6 @@ def test_least_sum_of_squares_is_that_of_a_numerical_minimum(
     start = np.array([sum(ends) / 2 for ends in bounds])
     found = minimize(lambda x: float(((x - x.mean()) ** 2).sum()), start, bounds=bounds)
     assert float(squares_of(values)[0]) == pytest.approx(found.fun, abs=1e-5)
-
-
-@pytest.mark.parametrize(("ddof", "fits"), [(0, True), (1, False)])
-def test_population_and_sample_sd_are_told_apart(ddof: int, fits: bool) -> None:
-    trials = ["42.73", "41.53", "43.67", "43.03", "42.67"]
-    values = [interval(Printed.parse(text)) for text in trials]
-    assert sd_fits(squares_of(values), len(values) - ddof, Decimal("0.69")) is fits
-
-
-def test_touching_intervals_meet_but_are_not_one_value() -> None:
-    one, other = rounded(Decimal("84.5")), rounded(Decimal("84.6"))
-    assert can_meet(one, other)
-    assert not can_be_one_value(one, other)
-    assert can_be_one_value(one, rounded(Decimal("84.55")))
-
-
-@settings(deadline=None)
-@given(st.integers(1, 6000), st.data(), st.sampled_from([1, 2]), rules)
-def test_every_share_prints_on_its_grid(
-    steps: int, data: st.DataObject, places: int, rule: str
-) -> None:
-    k = data.draw(st.integers(0, steps))
-    text = printed(Fraction(100 * k, steps), places, rule)
-    assert on_grid(interval(Printed.parse(text)), steps)
 
 
 @pytest.mark.parametrize(("steps", "places"), [(30, 1), (750, 2), (800, 1), (3000, 2), (20000, 2)])

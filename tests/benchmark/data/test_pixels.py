@@ -20,21 +20,16 @@ def png(width: int, height: int, depth: int, colour: int, rows: bytes) -> bytes:
         return struct.pack(">I", len(content)) + checked + struct.pack(">I", zlib.crc32(checked))
 
     header = struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, 0)
-    return (
-        b"\x89PNG\r\n\x1a\n"
-        + chunk(b"IHDR", header)
-        + chunk(b"IDAT", zlib.compress(rows))
-        + chunk(b"IEND", b"")
-    )
+    chunks = {b"IHDR": header, b"IDAT": zlib.compress(rows), b"IEND": b""}
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*one) for one in chunks.items())
 
 
 def test_colour_of_sixteen_bits_keeps_its_upper_byte(tmp_path: Path) -> None:
     wide = np.stack([RAMP, RAMP[::-1], RAMP.T], axis=2)
     rows = wide.astype(">u2").tobytes()
     path = tmp_path / "x.png"
-    path.write_bytes(
-        png(8, 8, 16, 2, b"".join(b"\0" + rows[i : i + 48] for i in range(0, 384, 48)))
-    )
+    filtered = b"".join(b"\0" + rows[i : i + 48] for i in range(0, 384, 48))
+    path.write_bytes(png(8, 8, 16, 2, filtered))
     assert np.array_equal(decode(str(path), 3), (wide >> 8).transpose(2, 0, 1))
 
 
