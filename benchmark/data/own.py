@@ -260,9 +260,13 @@ def _of_torchvision(name: str, folder: Path, download: bool) -> Found:
         raise DataError(f"{name}: torchvision has no set of that name with parts train and test")
     given = {"download": download} if "download" in takes else {}
     found: Found = {}
-    for part in PARTS[:2]:
+    others: dict[Part, str] = {"train": "trainval", "test": "val"}
+    for part, other in others.items():
         way = {"train": part == "train"} if "train" in takes else {"split": part}
-        held = cls(root=str(folder), **given, **way)
+        try:
+            held = cls(root=str(folder), **given, **way)
+        except ValueError:  # another word for the part
+            held = cls(root=str(folder), **given, split=other)
         pictures, labels = zip(*(held[i] for i in range(len(held))), strict=True)
         found[part] = _stacked(name, pictures), np.asarray(list(map(int, labels))), None
     return found

@@ -115,7 +115,8 @@ _adapter = cache(TypeAdapter)
 
 def mistakes(error: ValidationError) -> str:
     """What is wrong with the options of a class, in one line."""
-    found = (one for one in error.errors() if one["type"] != "too_short" or not one["input"])
+    # A list of which an entry is wrong also counts as too short.
+    found = [one for one in error.errors() if one["type"] != "too_short"] or error.errors()
     return "; ".join(f"{dotted(one['loc'])} {message(one)}".strip() for one in found)
 
 
@@ -133,6 +134,8 @@ def message(details: ErrorDetails, model: type = object) -> str:
             return f"unknown key{suggestion(key, keys)}"
         case "missing":
             return f"'{key}' is missing"
+        case "too_short" if details["input"]:
+            return f"must have at least {bounds['min_length']} entries"
         case "string_too_short" | "too_short":
             return "is empty"
         case "value_error":

@@ -29,7 +29,8 @@ _RULES = re.compile(
     rf"|\\hhline\s*\{{(?:[^{{}}]|\{{[^{{}}]*\}})*\}}|\\specialrule(?:{_BRACES}){{3}}"
 )
 _INNER = re.compile(r"\\begin\s*\{tabular\}\s*(?:\[[^\]]*\])?\s*\{(?:[^{}]|\{[^{}]*\})*\}")
-_LINE_END = re.compile(r"\\\\\*?(?:[ \t]*\[[^\]\n]*\])?")
+_LINE_END = r"\\\\\*?(?:[ \t]*\[[^\]\n]*\])?"
+_TOKENS = re.compile(rf"\\begin\b|\\end\b|{_LINE_END}|\\.|[{{}}&]", re.DOTALL)
 _MULTIROW = re.compile(
     r"\\multirow\s*(?:\[[^\]]*\])?\s*\{(-?)(\d+)\}\s*(?:\[[^\]]*\])?\s*(?:[*=]|\{[^{}]*\})"
     r"\s*(?:\[[^\]]*\])?\s*(?=\{)"
@@ -102,7 +103,7 @@ def plain(text: str) -> tuple[str, tuple[int, int], int | None, bool]:
     if second := BEGIN.search(text, end):
         raise _refused(text, second.start(), "a second table begins; leave the one that is meant")
     arguments = 2 if first[1] in _TWO_ARGUMENTS else 1
-    head = rf"\s*(?:\[[^\]]*\])?(?:\s*({_GROUP})){{{arguments}}}"
+    head = rf"(?:\s*(?:\[[^\]]*\])?\s*({_GROUP})){{{arguments}}}"
     head += r"(?:\s*\[[^\]]*\])?" if "Nice" in first[1] else ""
     opening = re.compile(head, re.DOTALL).match(text, first.end())
     if opening is None:
@@ -166,12 +167,12 @@ def _rows(body: str, is_tblr: bool) -> tuple[list[list[str]], int | None]:
     body = _INNER.sub("{", body).replace(r"\end{tabular}", "}")
     rows: list[list[str]] = []
     header = None
-    # What is in braces are lines within a cell.
-    body = re.sub(_GROUP, lambda group: _LINE_END.sub(" ", group[0]), body, flags=re.DOTALL)
-    for line in _LINE_END.split(body):
+    for line in _split(body, rows=True):
         if header is None and rows and re.search(_FULL, line):
             header = len(rows)
-        cells = [cell.strip() for cell in re.split(r"(?<!\\)&", _RULES.sub(" ", line))]
+        # Line ends in a cell are lines of it.
+        parts = _split(_RULES.sub(" ", line), rows=False)
+        cells = [re.sub(_LINE_END, " ", cell).strip() for cell in parts]
         if (longest := max(map(len, cells))) > limits.TEXT:
             said = f"a cell has {longest:,} characters; at most {limits.TEXT:,} are read"
             raise FedreproError(said)
@@ -185,6 +186,21 @@ def _rows(body: str, is_tblr: bool) -> tuple[list[list[str]], int | None]:
             if 0 <= top < i and j < len(rows[top]):
                 rows[top][j], row[j] = row[j], ""
     return rows, header
+
+
+def _split(text: str, rows: bool) -> list[str]:
+    """Parts between line ends, or between ampersands, outside of braces and environments."""
+    parts, depth, last = list[str](), 0, 0
+    for found in _TOKENS.finditer(text):
+        token = found[0]
+        if token in ("{", r"\begin"):
+            depth += 1
+        elif token in ("}", r"\end"):
+            depth -= 1
+        elif depth == 0 and (token.startswith("\\\\") if rows else token == "&"):
+            parts.append(text[last : found.start()])
+            last = found.end()
+    return [*parts, text[last:]]
 
 
 def _without_set_cell(cells: list[str]) -> list[str]:

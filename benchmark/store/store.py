@@ -155,7 +155,10 @@ class Store:
         content = _sound_content(path, record.arrays)
         if content is None:
             raise StoreError(f"{path} is damaged or missing; `fedrepro run` trains its trial again")
-        return arrays_from(content)
+        try:
+            return arrays_from(content)
+        except StoreError as error:
+            raise StoreError(f"{path}: {error}") from error
 
     def encoder_path(self, record: TrialRecord) -> Path | None:
         """Where the encoder lies, for a worker that reads it itself (`weights_from`)."""

@@ -1,10 +1,12 @@
 import copy
-from typing import Any
+from typing import Annotated, Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import Field
 
-from fedrepro.benchmark.spec.settings import get, merge
+from fedrepro.benchmark.spec.settings import get, merge, misfit
 
 keys = st.sampled_from(["a", "b", "c", "d"])
 nested = st.recursive(
@@ -46,3 +48,16 @@ def test_a_later_layer_wins_at_every_leaf_and_the_layers_stay_as_they_are(
 @given(experiments, experiments, experiments)
 def test_merging_is_associative(a: dict[str, Any], b: dict[str, Any], c: dict[str, Any]) -> None:
     assert merge(a, b, c) == merge(merge(a, b), c)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ([], "is empty"),
+        ([1], "must have at least 2 entries"),
+        ([1, "a"], "[2] must be a whole number, not 'a'"),
+        ([1, 2], None),
+    ],
+)
+def test_a_list_that_is_too_short_is_refused(value: Any, said: str | None) -> None:
+    assert misfit(value, Annotated[tuple[int, ...], Field(min_length=2)]) == said
