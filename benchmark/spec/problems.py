@@ -149,6 +149,7 @@ _WANTED = {
     "greater_than_equal": "at least {ge}",
     "less_than_equal": "at most {le}",
     "greater_than": "more than {gt}",
+    "less_than": "less than {lt}",
     "literal_error": "{expected}",
     "string_type": "text",
     "bool_type": "true or false",

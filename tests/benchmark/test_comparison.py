@@ -340,6 +340,13 @@ def test_diff_reads_files_folders_and_lists(tmp_path, capsys):
     assert "70 -> 80 (+10, beyond the tolerance of" in capsys.readouterr().out
 
 
+def test_two_reports_without_trials_are_not_said_to_be_equal(tmp_path, capsys):
+    untrained = changed(trials=[None])
+    assert differing(tmp_path, untrained, untrained) == 3
+    assert "nothing was compared: no cell has trials on both sides" in capsys.readouterr().err
+    assert differing(tmp_path, REPORT, {**REPORT, "paper": "other"}) == 2
+
+
 def test_two_reports_are_one_page_with_both_words_and_what_moved(tmp_path, capsys):
     after = changed(trials=[v + 10 for v in OLD])
     after["tables"][0] |= {"word": "FAIL", "title": "<b>"}

@@ -17,6 +17,9 @@ NEVER = {
 }
 """By paper, why cells have no run in any profile."""
 
+MOST = {"fcl": 20, "fedrlc": 60, "mfcl": 20}
+"""Claims that the reduced profile leaves out for time, at most."""
+
 
 def reasons(paper: str, profile: str) -> set[str]:
     without = (one.reason for one in plan_of(paper, profile).cells if one.config is None)
@@ -43,5 +46,5 @@ def test_what_is_left_out_is_said_to_be_for_time_and_takes_no_headline(
     report = judge(plan, load_trials(plan, Store(tmp_path)), command="", audit=False)
     claims = [claim for table in report.tables for claim in table.claims]
     left_out = [claim for claim in claims if ": time: " in claim.reason]
-    assert left_out
+    assert 0 < len(left_out) <= MOST[paper]
     assert not any(claim.headline for claim in left_out)
