@@ -21,7 +21,7 @@ from ..store.store import Store
 from ..training.training import device_name
 from .data_availability import DataAvailability
 from .display import Display, TrialName
-from .executors import Executor, ExecutorOptions, executor_for
+from .executors import ExecutorOptions, executor_for
 from .jobs import Dispatch, Done, Failed, Job, Result
 from .processes import alarm
 
@@ -114,7 +114,7 @@ def execute(
         todo, done = _sort_out(plan, store, DataAvailability(data_dir, download), trials, shown.say)
         by: Order = "longest chain" if budget == math.inf else "shortest"
         by = by if trials is None else "given"
-        ordered, seconds = _in_order(todo, store, chosen, time_limit, shown.say, by)
+        ordered, seconds = _in_order(todo, store, chosen.device, time_limit, shown.say, by)
         shown.begin(seconds)
         if todo:
             left_s = budget - (time.perf_counter() - clock)
@@ -165,13 +165,12 @@ def _sort_out(
 def _in_order(
     todo: list[Job],
     store: Store,
-    executor: Executor,
+    device: str,
     time_limit: float | None,
     say: Callable[[str], None],
     by: Order,
 ) -> tuple[list[Job], dict[TrialName, float]]:
     """Jobs with limits, and their estimated seconds."""
-    device = executor.device
     for precision in sorted({job.config.precision for job in todo}):
         if (refused := refusal(precision, device)) is not None:
             raise FedreproError(refused)

@@ -24,32 +24,6 @@ ClaimName = tuple[str, str]
 """Table and id."""
 
 
-def steps(
-    plan: Plan, store: Store, not_run: Mapping[str, str]
-) -> Iterator[tuple[str, list[Trial]]]:
-    """What to train before each look, after a line on where things stand, step by step.
-
-    not_run: by run key, why a run cannot be tried; more may be added between steps.
-    """
-    runs = runs_of_claims(plan)
-    left, asked = list(runs), set[Trial]()
-    for look in plan.looks or (None,):
-        if asked:
-            report = judge(plan, load_trials(plan, store, not_run), command="", audit=False)
-            tables = (*report.tables, *report.controls)
-            # What was not tested has no trials to come.
-            words = {(one.id, claim.id): claim.word for one in tables for claim in one.claims}
-            left = [one for one in runs if words.get(one) in ("OPEN", "NOT SEEN")]
-        if not left:
-            return
-        wanted = dict.fromkeys(run for name in left for run in runs[name])
-        shown = plan if look is None else replace(plan, trials=look, asked={})
-        trials = [one for one in _by_seed(shown, wanted) if one not in asked]
-        asked.update(trials)
-        to = "" if look is None else f" for the interim analysis with {look}"
-        yield f"{len(left)} of {len(runs)} claims are open; next{to}: {len(trials)} trials", trials
-
-
 def train_until_decided(
     plan: Plan,
     store: Store,
@@ -62,13 +36,29 @@ def train_until_decided(
 
     train: trains trials in order, but for those that are stored, for at most so many seconds.
     """
-    done, ends = Execution(), clock() + budget
-    for line, trials in steps(plan, store, done.not_run):
-        left = max(0.0, ends - clock())
-        say(line + ("" if math.isinf(left) else f", {duration(left)} are left"))
-        done.add(train(trials, left))
-        if clock() >= ends:
+    runs, ends = runs_of_claims(plan), clock() + budget
+    done, open_ones, asked = Execution(), list(runs), set[Trial]()
+    for look in plan.looks or (None,):
+        if asked:
+            if clock() >= ends:
+                break
+            report = judge(plan, load_trials(plan, store, done.not_run), command="", audit=False)
+            tables = (*report.tables, *report.controls)
+            # What was not tested has no trials to come.
+            words = {(one.id, claim.id): claim.word for one in tables for claim in one.claims}
+            open_ones = [one for one in runs if words.get(one) in ("OPEN", "NOT SEEN")]
+        if not open_ones:
             break
+        left_s = max(0.0, ends - clock())
+        wanted = dict.fromkeys(run for name in open_ones for run in runs[name])
+        shown = plan if look is None else replace(plan, trials=look, asked={})
+        trials = [one for one in _by_seed(shown, wanted) if one not in asked]
+        asked.update(trials)
+        to = "" if look is None else f" for the interim analysis with {look}"
+        left = "" if math.isinf(left_s) else f", {duration(left_s)} are left"
+        said = f"{len(open_ones)} of {len(runs)} claims are open; next{to}: {len(trials)} trials"
+        say(said + left)
+        done.add(train(trials, left_s))
     return done
 
 

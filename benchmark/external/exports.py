@@ -4,6 +4,7 @@ Read are a Flower history, a W&B chart and MLflow's metrics: a reader gives, by 
 points as they stand in the file, and a line of the map names one of them.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -104,7 +105,9 @@ def read_map(file: Path, paper: Paper) -> list[Row]:
         source = file.parent / entry.file
         known = entry.tool, str(source)
         if known not in read:
-            read[known] = _curves(_READERS[entry.tool](read_text(source), name_of(source)))
+            curves = read[known] = defaultdict(lambda: defaultdict(list))
+            for run, key, n, value in _READERS[entry.tool](read_text(source), name_of(source)):
+                curves[run][key].append((n, value))
         value_of = (*known, entry.run, entry.key, at, entry.table)
         first, *trial = used.setdefault(value_of, (place, row.row, row.seed))
         if trial != [row.row, row.seed]:
@@ -113,13 +116,6 @@ def read_map(file: Path, paper: Paper) -> list[Row]:
         value, taken = _value_at([(n + entry.offset, value) for n, value in points], at, place)
         rows.append(replace(row, value=value, round=str(taken)))
     return rows
-
-
-def _curves(found: Found) -> Curves:
-    curves: dict[str, dict[str, Points]] = {}
-    for run, key, round, value in found:
-        curves.setdefault(run, {}).setdefault(key, []).append((round, value))
-    return curves
 
 
 def _flower(text: str, name: str) -> Found:

@@ -55,7 +55,7 @@ def plan(
     on: str | None = None,
     trials: int | None = None,
     series: int | None = None,
-    sets: Mapping[str, Any] | None = None,
+    sets: Mapping[str, Any] | Sequence[tuple[str, Any]] | None = None,
     readings: Sequence[str] = (),
     data_dir: Path | str | None = None,
     download: bool = False,
@@ -73,7 +73,7 @@ def plan(
     folder = data_dir or os.environ.get("FEDREPRO_DATA") or configured().get("data-dir")
     return make_plan(
         under(_paper(paper), readings),
-        profile or configured().get("profile", "reduced"),
+        configured().get("profile", "reduced") if profile is None else profile,
         tables=tables,
         rows=rows,
         on=on,

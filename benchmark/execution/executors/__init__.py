@@ -1,12 +1,16 @@
 """Where trials are trained: on this machine, or on a cluster. One executor a file."""
 
-from abc import ABC, abstractmethod
+from __future__ import annotations
+
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ....methods.registry import class_in
 from ...errors import FedreproError
-from ..jobs import Dispatch
+
+if TYPE_CHECKING:
+    from .local import LocalExecutor
+    from .parsl import ParslExecutor
 
 
 @dataclass(frozen=True)
@@ -28,34 +32,22 @@ class ExecutorOptions:
     save_every_s: float = 0.0
 
 
-class Executor(ABC):
-    """Trains jobs on `device`, the first of several; writes nothing to the store.
-
-    Raises `FedreproError` when made if the options contradict each other.
-    """
-
-    device: str
-
-    def __init__(self, options: ExecutorOptions) -> None:
-        self.options = options
-
-    @abstractmethod
-    def train(self, dispatch: Dispatch) -> None:
-        """Settles every job of `dispatch`; whatever is raised meanwhile ends the workers at once.
-
-        Raises `FedreproError` if workers cannot be started.
-        """
-
-
-def executor_for(options: ExecutorOptions) -> Executor:
+def executor_for(options: ExecutorOptions) -> LocalExecutor | ParslExecutor:
     """Of this machine, or of the cluster that is described.
+
+    `device` of it is the first of several. `train(dispatch)` settles every job, and writes nothing
+    to the store itself; whatever is raised meanwhile ends the workers at once, and it raises
+    `FedreproError` if workers cannot be started.
 
     Raises `FedreproError` for a device, a cluster or a package that is not there.
     """
-    name = "local" if options.cluster is None else "parsl"
+    if options.cluster is None:
+        from .local import LocalExecutor
+
+        return LocalExecutor(options)
     try:
-        found: type[Executor] = class_in(f"{__name__}.{name}", Executor)
+        from .parsl import ParslExecutor
     except ModuleNotFoundError as error:
         needed = f"the package {error.name}: pip install 'fedrepro[cluster]'"
         raise FedreproError(f"--cluster needs {needed}") from error
-    return found(options)
+    return ParslExecutor(options)

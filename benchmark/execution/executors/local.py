@@ -16,23 +16,22 @@ import torch
 from ...errors import FedreproError
 from ..jobs import Dispatch, Job
 from ..processes import cores, end_with, environment_of_workers
-from . import Executor, ExecutorOptions
+from . import ExecutorOptions
 from ._work import perform
 
 _EXIT_S = 10.0  # from the end of a worker's pipe until it is killed
 _STARTS = 3  # workers in a row that may end before they are ready
 
 
-class LocalExecutor(Executor):
+class LocalExecutor:
     """Processes on this machine; with 0 jobs, this very process (without time limits)."""
 
     def __init__(self, options: ExecutorOptions) -> None:
-        super().__init__(options)
+        self.options = options
         self.devices = devices_for(options.device)
         self.device = self.devices[0]
-        self.workers = options.jobs
-        if self.workers is None:
-            self.workers = cores() if self.device == "cpu" else len(self.devices)
+        usual = cores() if self.device == "cpu" else len(self.devices)
+        self.workers = usual if options.jobs is None else options.jobs
 
     def train(self, dispatch: Dispatch) -> None:
         if self.workers:

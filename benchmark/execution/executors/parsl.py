@@ -36,7 +36,7 @@ from parsl.providers import KubernetesProvider, LocalProvider, SlurmProvider
 from ...errors import FedreproError
 from ...printable import one_line
 from ..jobs import Dispatch, Failed, Job, Result
-from . import Executor, ExecutorOptions
+from . import ExecutorOptions
 from ._cluster import Cluster, read_cluster
 from ._work import perform
 
@@ -59,11 +59,11 @@ _SILENCE_S = 30.0
 _PROVIDERS = {"local": LocalProvider, "slurm": SlurmProvider, "kubernetes": KubernetesProvider}
 
 
-class ParslExecutor(Executor):
+class ParslExecutor:
     """Workers of a cluster that a file describes (`benchmark.execution.executors._cluster`)."""
 
     def __init__(self, options: ExecutorOptions) -> None:
-        super().__init__(options)
+        self.options = options
         assert options.cluster is not None
         self.cluster = read_cluster(options.cluster)
         self.device = options.device
@@ -133,10 +133,8 @@ class ParslExecutor(Executor):
         try:
             return _PROVIDERS[asked.provider](**own)
         except Exception as error:  # a provider may raise anything about its options or its cluster
-            said = (
-                f"{self.options.cluster}: {asked.provider} cannot be used: {one_line(str(error))}"
-            )
-            raise FedreproError(said) from error
+            said = f"{asked.provider} cannot be used: {one_line(str(error))}"
+            raise FedreproError(f"{self.options.cluster}: {said}") from error
 
 
 def train_remotely(

@@ -314,22 +314,14 @@ def refuse_selection(given: argparse.Namespace) -> None:
 
 def plan(given: argparse.Namespace, paper: Paper) -> "Plan":
     """The plan of a paper that `CELLS` ask for; raises `SpecError`."""
-    from fedrepro.benchmark.planning.plan import make_plan
-    from fedrepro.benchmark.spec.readings import under
+    from fedrepro._calls import plan
 
     precision = [] if given.precision is None else [(PRECISION, given.precision)]
-    return make_plan(
-        under(paper, given.readings),
-        given.profile,
-        tables=given.tables,
-        rows=given.rows,
-        on=given.on,
-        trials=given.trials,
-        series=given.series,
-        sets=[*parse_sets(given.sets), *precision],
-        data_dir=getattr(given, "data_dir", None),
-        download=getattr(given, "download", False),
-    )
+    names = ("tables", "rows", "on", "trials", "series", "readings", "data_dir")
+    same = {name: getattr(given, name) for name in names}
+    sets = [*parse_sets(given.sets), *precision]
+    same["download"] = getattr(given, "download", False)
+    return plan(paper, given.profile, sets=sets, **same)
 
 
 def estimator_for(given: argparse.Namespace, store: "Store") -> "TrialTimes":
