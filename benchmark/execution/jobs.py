@@ -2,13 +2,16 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from ...methods.outcome import Outcome
 from ..config import RunConfig
+from ..errors import StoreError
+from ..store import fingerprint
+from ..store.store import Store
 from .display import Display, TrialName
 
 ATTEMPTS = 2
@@ -62,15 +65,57 @@ class Failed:
 Result = Done | Failed
 
 
+@dataclass
+class Execution:
+    """What carrying out a plan came to: numbers of trials, and seconds in all.
+
+    not_run: by run key, why nothing was tried. errors: by run key and seed, why a trial failed.
+    """
+
+    trained: int = 0
+    reused: int = 0
+    wall_s: float = 0.0
+    not_run: dict[str, str] = field(default_factory=dict)
+    errors: dict[tuple[str, int], str] = field(default_factory=dict)
+
+    @property
+    def failed(self) -> int:
+        return len(self.errors)
+
+    def add(self, other: Self) -> None:
+        self.trained += other.trained
+        self.reused += other.reused
+        self.wall_s += other.wall_s
+        self.not_run |= other.not_run
+        self.errors |= other.errors
+
+    @property
+    def summary(self) -> str:
+        words = [f"{self.trained} trained", f"{self.reused} reused"]
+        if self.failed:
+            words.append(f"{self.failed} failed")
+        if self.not_run:
+            words.append(f"{len(self.not_run)} runs NOT RUN")
+        return f"trials: {', '.join(words)} in {self.wall_s:.0f} s"
+
+
 class Dispatch:
-    """The jobs of one run: an executor takes them from here and tells what becomes of them.
+    """The jobs of one run: an executor takes them from here, and what becomes of them is stored.
 
     Jobs come in the order given, each held back until the one that it needs is done. What an
     executor has to say of a job, it says to `display`.
     """
 
-    def __init__(self, jobs: Sequence[Job], display: Display) -> None:
-        self._jobs, self.display = jobs, display
+    def __init__(
+        self,
+        jobs: Sequence[Job],
+        display: Display,
+        store: Store,
+        execution: Execution,
+        verbose: bool = False,
+    ) -> None:
+        self._jobs, self.display, self._store = jobs, display, store
+        self._execution, self._verbose = execution, verbose
         self._place = {job.name: i for i, job in enumerate(jobs)}
         self._held: dict[TrialName, list[int]] = defaultdict(list)
         self._ready: list[int] = []
@@ -96,7 +141,7 @@ class Dispatch:
     def settle(self, job: Job, result: Result) -> None:
         """Keeps a result, and the failure of all that needs it; or has the job tried again."""
         if isinstance(result, Failed) and result.again:
-            tried = job.name, self.saved_at(job)
+            tried = job.name, self._store.saved_at(job.config, job.seed)
             self._tried[tried] += 1
             if self._tried[tried] < ATTEMPTS:
                 self.put_back(job)
@@ -113,13 +158,33 @@ class Dispatch:
         self.settle(job, Failed(f"its worker was killed {ATTEMPTS} times ({how})", again=True))
 
     def keep(self, job: Job, result: Result) -> bool:
-        """Takes a result, once for every job; says whether other trials can start from it."""
-        return isinstance(result, Done)
+        """Stores a result, once for every job; says whether other trials can start from it."""
+        failed = self._save(job, result) if isinstance(result, Done) else result
+        if failed is None:
+            self._execution.trained += 1
+        else:
+            self._execution.errors[job.name] = failed.message
+            self._store.save_error(job.config, job.seed, failed.message, failed.details)
+            details = f"\n{failed.details}" if self._verbose else ""
+            self.display.say(f"ERROR: {job.label}: {failed.message}{details}")
+        self.display.ended(job.name, failed=failed is not None)
+        return failed is None
+
+    def _save(self, job: Job, result: Done) -> Failed | None:
+        if result.source != fingerprint.digest(self._store.source_of(job.config)):
+            return Failed("its source was edited while it was trained; run again")
+        try:
+            self._store.save(job.config, job.seed, result.outcome, result.provenance)
+        except ValueError as error:
+            return Failed(str(error))
+        return None
 
     def encoder_of(self, job: Job) -> Path | None:
         """The file of the weights that a job starts from."""
-        return None
-
-    def saved_at(self, job: Job) -> float | None:
-        """When a job saved itself last, in any measure of time; None for never."""
-        return None
+        if job.config.start is None or job.needs is None:
+            return None
+        record = self._store.find(job.config.start, job.needs[1])
+        if record is None:
+            said = f"the trial that {job.config.description} starts from is gone from the store"
+            raise StoreError(f"{said}; the same command trains it again")
+        return self._store.encoder_path(record)

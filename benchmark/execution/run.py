@@ -5,24 +5,23 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal
 
 import torch
 
 from ...methods.nn.precision import refusal, warning
 from ..config import Trial
-from ..errors import FedreproError, StoreError
+from ..errors import FedreproError
 from ..planning.estimate import TrialTimes
 from ..planning.plan import Plan
-from ..store import fingerprint
 from ..store.store import Store
 from ..training.training import device_name
 from .data_availability import DataAvailability
 from .display import Display, TrialName
 from .executors import ExecutorOptions, executor_for
-from .jobs import Dispatch, Done, Failed, Job, Result
+from .jobs import Dispatch, Execution, Job
 from .processes import alarm
 
 _GENEROUS = 20.0
@@ -37,40 +36,6 @@ class _BudgetSpentError(BaseException):
 
 Order = Literal["longest chain", "shortest", "given"]
 """Which trials come first: those that begin the longest chain, the shortest, or as they are."""
-
-
-@dataclass
-class Execution:
-    """What carrying out a plan came to: numbers of trials, and seconds in all.
-
-    not_run: by run key, why nothing was tried. errors: by run key and seed, why a trial failed.
-    """
-
-    trained: int = 0
-    reused: int = 0
-    wall_s: float = 0.0
-    not_run: dict[str, str] = field(default_factory=dict)
-    errors: dict[tuple[str, int], str] = field(default_factory=dict)
-
-    @property
-    def failed(self) -> int:
-        return len(self.errors)
-
-    def add(self, other: Self) -> None:
-        self.trained += other.trained
-        self.reused += other.reused
-        self.wall_s += other.wall_s
-        self.not_run |= other.not_run
-        self.errors |= other.errors
-
-    @property
-    def summary(self) -> str:
-        words = [f"{self.trained} trained", f"{self.reused} reused"]
-        if self.failed:
-            words.append(f"{self.failed} failed")
-        if self.not_run:
-            words.append(f"{len(self.not_run)} runs NOT RUN")
-        return f"trials: {', '.join(words)} in {self.wall_s:.0f} s"
 
 
 def execute(
@@ -119,7 +84,7 @@ def execute(
         if todo:
             left_s = budget - (time.perf_counter() - clock)
             with suppress(_BudgetSpentError), alarm(left_s, _BudgetSpentError()), shown:
-                chosen.train(_Training(ordered, store, shown, done, verbose))
+                chosen.train(Dispatch(ordered, shown, store, done, verbose))
         if (left := len(todo) - done.trained - done.failed) > 0:
             shown.say(f"the budget is spent: {left} trials are left for the same command")
     done.wall_s = time.perf_counter() - clock
@@ -189,49 +154,6 @@ def _in_order(
     if by != "given":
         jobs.sort(key=lambda job: seconds[job.name] if by == "shortest" else -chains[job.name])
     return jobs, seconds
-
-
-class _Training(Dispatch):
-    """Stores results as they come, and shows how far things are."""
-
-    def __init__(
-        self, jobs: list[Job], store: Store, display: Display, done: Execution, verbose: bool
-    ) -> None:
-        super().__init__(jobs, display)
-        self._store, self._execution, self._verbose = store, done, verbose
-
-    def keep(self, job: Job, result: Result) -> bool:
-        failed = self._save(job, result) if isinstance(result, Done) else result
-        if failed is None:
-            self._execution.trained += 1
-        else:
-            self._execution.errors[job.name] = failed.message
-            self._store.save_error(job.config, job.seed, failed.message, failed.details)
-            details = f"\n{failed.details}" if self._verbose else ""
-            self.display.say(f"ERROR: {job.label}: {failed.message}{details}")
-        self.display.ended(job.name, failed=failed is not None)
-        return failed is None
-
-    def _save(self, job: Job, result: Done) -> Failed | None:
-        if result.source != fingerprint.digest(self._store.source_of(job.config)):
-            return Failed("its source was edited while it was trained; run again")
-        try:
-            self._store.save(job.config, job.seed, result.outcome, result.provenance)
-        except ValueError as error:
-            return Failed(str(error))
-        return None
-
-    def encoder_of(self, job: Job) -> Path | None:
-        if job.config.start is None or job.needs is None:
-            return None
-        record = self._store.find(job.config.start, job.needs[1])
-        if record is None:
-            said = f"the trial that {job.config.description} starts from is gone from the store"
-            raise StoreError(f"{said}; the same command trains it again")
-        return self._store.encoder_path(record)
-
-    def saved_at(self, job: Job) -> float | None:
-        return self._store.saved_at(job.config, job.seed)
 
 
 def _limit(longest: float | None, given: float | None) -> float | None:

@@ -18,7 +18,7 @@ from ..planning.estimate import duration
 from ..planning.headroom import METRIC, PIXELS
 from ..planning.plan import Plan
 from ..store.store import Store
-from .run import Execution
+from .jobs import Execution
 
 ClaimName = tuple[str, str]
 """Table and id."""

@@ -3,7 +3,7 @@
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ..claims.nodes import Values
@@ -12,7 +12,7 @@ from ..metrics import looks_like_fraction, outside
 from ..planning.plan import Plan, PlannedCell, make_plan
 from ..results import ProtocolScale
 from ..spec import limits
-from ..spec.model import Cell, CellKey, Paper, Profile, Table
+from ..spec.model import Cell, CellKey, Paper, Profile
 from ..spec.problems import suggestion
 from ..spec.settings import get
 from .rows import Row, refused, shown
@@ -47,10 +47,12 @@ def bind_rows(rows: Iterable[Row], plan: Plan, protocol: ProtocolScale) -> Value
     trial that is given twice, and a metric, round or unit that is not the cell's.
     """
     first, cells = _first(plan.cells), {one.cell.key: one.cell for one in plan.cells}
-    tables = {table.id: table for table in plan.paper.tables if table.id in plan.tables}
     found: dict[CellKey, dict[int, Row]] = {}
     for row in rows:
-        cell = cell_of(row, tables)
+        cell = cell_of(row, plan.paper)
+        if row.table not in plan.tables:
+            hint = suggestion(row.table, plan.tables)
+            raise refused(row.place, f"table '{row.table}' is not judged here{hint}")
         if problem := _problem(row, cell, protocol):
             raise refused(row.place, problem)
         trials = found.setdefault(first[cell.key], {})
@@ -88,22 +90,12 @@ def _first(cells: Sequence[PlannedCell]) -> dict[CellKey, CellKey]:
     return first
 
 
-def tables_of(rows: Iterable[Row], paper: Paper) -> list[str]:
-    """The ids of the tables that results name, in the paper's order; raises as `bind_rows`."""
-    known, named = {table.id for table in paper.tables}, set[str]()
-    for row in rows:
-        if row.table not in known:
-            said = f"paper {paper.id} has no table '{shown(row.table)}'"
-            raise refused(row.place, said + suggestion(row.table, known))
-        named.add(row.table)
-    return [table.id for table in paper.tables if table.id in named]
-
-
-def cell_of(row: Row, tables: Mapping[str, Table]) -> Cell:
-    """The cell of a result, among the tables by id; raises as `bind_rows`."""
+def cell_of(row: Row, paper: Paper) -> Cell:
+    """The cell of a result; raises as `bind_rows`."""
+    tables = {table.id: table for table in paper.tables}
     if row.table not in tables:
-        hint = suggestion(row.table, tables)
-        raise refused(row.place, f"table '{shown(row.table)}' is not judged here{hint}")
+        said = f"paper {paper.id} has no table '{shown(row.table)}'"
+        raise refused(row.place, said + suggestion(row.table, tables))
     table = tables[row.table]
     labels = []
     for what, name in (("row", row.row), ("column", row.column)):

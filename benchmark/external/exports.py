@@ -90,7 +90,6 @@ def read_map(file: Path, paper: Paper) -> list[Row]:
     if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
         raise FedreproError(f"{file}: a map of exports needs [[results]], one for each value")
     where = lines.find_lines(report.text)
-    tables = {table.id: table for table in paper.tables}
     read: dict[tuple[str, str], Curves] = {}
     rows, used = [], dict[tuple[object, ...], tuple[str, str, int]]()
     for i, own in enumerate(entries):
@@ -101,7 +100,7 @@ def read_map(file: Path, paper: Paper) -> list[Row]:
             raise refused(place, problems.problems[0].message)
         row = Row(place, entry.table, joined(entry.row), joined(entry.column), entry.seed, 0.0,
                   unit=entry.unit)  # fmt: skip
-        at = entry.round or cell_of(row, tables).read
+        at = entry.round or cell_of(row, paper).read
         source = file.parent / entry.file
         known = entry.tool, str(source)
         if known not in read:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..claims.nodes import Values
-from ..external.binding import bind_rows, external_plan, tables_of
+from ..external.binding import bind_rows, cell_of, external_plan
 from ..external.rows import Row
 from ..results import Departure, External, ProtocolScale, Report, TableResult
 from ..spec.model import Paper
@@ -43,8 +43,8 @@ def judge_external(
     Raises `FedreproError` for results that belong to no cell of these tables
     (`benchmark.external.binding`).
     """
-    named = tables_of(rows, paper)
-    plan = external_plan(paper, named if tables is None else tables)
+    named = dict.fromkeys(cell_of(row, paper).table for row in rows)
+    plan = external_plan(paper, [*named] if tables is None else tables)
     given = bind_rows(rows, plan, protocol)
     seeds = tuple(sorted({seed for trials in given.values() for seed in trials}))
     statement = _statement(protocol, note, files, seeds)

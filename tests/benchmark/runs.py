@@ -7,7 +7,8 @@ from typing import Any
 from rich.console import Console
 
 from fedrepro.benchmark.execution.display import Display
-from fedrepro.benchmark.execution.run import Execution, execute
+from fedrepro.benchmark.execution.jobs import Execution
+from fedrepro.benchmark.execution.run import execute
 from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.store.store import Store
 

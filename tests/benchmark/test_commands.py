@@ -10,7 +10,6 @@ import pytest
 import fedrepro
 from fedrepro.benchmark.data.sets.fashion_mnist import FashionMnist
 from fedrepro.cli import build_parser, main
-from fedrepro.commands import _terminal
 
 Said = pytest.CaptureFixture[str]
 Patch = pytest.MonkeyPatch
@@ -165,16 +164,6 @@ def test_a_selection_does_not_replace_the_report_of_all(tmp_path: Path, monkeypa
         "cpcfl-reduced-tables-1-2",
         "cpcfl-reduced-tables-3-some-rows-changed",
     ]
-
-
-def test_colours_are_for_terminals_and_can_be_refused(monkeypatch: Patch) -> None:
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    assert _terminal.paint("HOLDS") == "HOLDS"
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    assert _terminal.paint("HOLDS") == "\x1b[32mHOLDS\x1b[0m"
-    assert _terminal.paint("no verdict") == "no verdict"
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert _terminal.paint("HOLDS") == "HOLDS"
 
 
 def test_plan_measures_what_it_has_no_time_of(tmp_path: Path, capsys: Said) -> None:

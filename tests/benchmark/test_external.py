@@ -2,8 +2,9 @@ import csv
 import io
 import json
 from collections.abc import Mapping
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,6 +39,7 @@ PRINTED = {
     "CP-CFL|SimCLR": 76.7,
 }
 LINE = f"11,CP-CFL|SimCLR,{MEAN},0,76.1\n"
+ROW = Row("a:2", "11", "CP-CFL|SimCLR", MEAN, 0, 76.1)
 
 
 @pytest.fixture(scope="module")
@@ -192,53 +194,49 @@ def test_csv_is_read_as_spreadsheets_and_data_frames_write_it(written: str, tmp_
     assert row.value == 76.1
 
 
-def test_fractions_are_percent_where_that_is_said_and_refused_where_it_is_not(
-    cpcfl: Paper,
-) -> None:
-    row = Row("a:2", "11", "CP-CFL|SimCLR", MEAN, 0, 0.761, unit="fraction")
+def test_fractions_are_percent_where_that_is_said(cpcfl: Paper) -> None:
+    row = replace(ROW, value=0.761, unit="fraction")
     assert by_place(judged(cpcfl, [row]))["CP-CFL|SimCLR", MEAN].mean == pytest.approx(76.1)
-    for value in (0.761, 0.7):
-        with pytest.raises(FedreproError, match=r"a:2: .*, and 0\.7.* looks like a fraction"):
-            judged(cpcfl, [Row("a:2", "11", "CP-CFL|SimCLR", MEAN, 0, value)])
-
-
-def test_trials_of_a_shorter_profile_are_not_the_published_protocol(cpcfl: Paper) -> None:
-    row = Row("a:2", "11", "CP-CFL|SimCLR", MEAN, 0, 76.1, profile="smoke")
-    with pytest.raises(FedreproError, match="trials of profile smoke, not of the published"):
-        judged(cpcfl, [row])
-    assert judged(cpcfl, [row], "scaled").tables
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("given", "said", "fits_scaled"),
     [
-        ("12x,CP-CFL|SimCLR,Mean ± SD,0,76.1", "mine.csv:3: paper cpcfl has no table '12x'"),
-        ("11,CP-CFL|SimCRL,Mean ± SD,0,76.1", "did you mean 'CP-CFL|SimCLR'"),
-        ("11,CP-CFL|SimCLR,Mean,0,76.1", "mine.csv:3: table 11 has no column 'Mean'"),
-        ("11,CP-CFL|SimCLR,Mean ± SD,0,76.1", "given twice; first at"),
-        ("11,CP-CFL|SimCLR,Mean ± SD,-1,76.1", "seed '-1' is no whole number"),
-        ("11,CP-CFL|SimCLR,Mean ± SD,1,nan", "not finite"),
-        ("11,CP-CFL|SimCLR,Mean ± SD,1,142.7", "142.7% is no accuracy, which is 0 to 100%"),
-        ("11,CP-CFL|SimCLR,Mean ± SD,1,1e40", "beyond"),
-        ("11,CP-CFL|SimCLR,Mean ± SD,1,=1+75", "'=1+75' is no number"),
-        ('11,CP-CFL|SimCLR,Mean ± SD,1,"1,234.5"', "'1,234.5' is no number"),
-        ("0011,CP-CFL|SimCLR,Mean ± SD,1,76.1", "no table '0011'"),
-        ('11,CP-CFL|SimCLR,Mean ± SD,1,"76,1"', "write a decimal point"),
-        ("11,CP-CFL|SimCLR,Mean ± SD,1", "has 4 fields, and the first line has 5"),
-        ('11,CP-CFL|SimCLR,Mean ± SD,1,"76.1', "is no CSV"),
-        ("E.22,ResNet-18|SimCLR,x,1,3", "E.22"),
+        ({"value": 0.761}, "a:2: .*, and 0.761 looks like a fraction", False),
+        ({"value": 0.7}, "a:2: .*, and 0.7 looks like a fraction", False),
+        ({"metric": "f1_macro"}, "shows accuracy, not 'f1_macro'", False),
+        ({"round": "50"}, "read at round 100, not 50", True),
+        ({"profile": "smoke"}, "trials of profile smoke, not of the published", True),
     ],
 )
-def test_what_belongs_to_no_cell_is_refused_with_its_line(
-    line: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_the_full_protocol_takes_what_its_cells_show(
+    given: dict[str, Any], said: str, fits_scaled: bool, cpcfl: Paper
 ) -> None:
-    file = tmp_path / "mine.csv"
-    file.write_text(HEADER + LINE + line + "\n", "utf-8")
-    assert main(["judge", "cpcfl", "--results", str(file), "--out", str(tmp_path / "r")]) == 2
-    error = capsys.readouterr().err.strip()
-    assert len(error.splitlines()) == 1
-    assert said in error
-    assert not (tmp_path / "r").exists()
+    row = replace(ROW, **given)
+    with pytest.raises(FedreproError, match=said):
+        judged(cpcfl, [row])
+    if fits_scaled:
+        assert judged(cpcfl, [row], "scaled").tables
+
+
+NO_RESULTS = (
+    ("12x,CP-CFL|SimCLR,Mean ± SD,0,76.1", "mine.csv:3: paper cpcfl has no table '12x'"),
+    ("11,CP-CFL|SimCRL,Mean ± SD,0,76.1", "did you mean 'CP-CFL|SimCLR'"),
+    ("11,CP-CFL|SimCLR,Mean,0,76.1", "mine.csv:3: table 11 has no column 'Mean'"),
+    ("11,CP-CFL|SimCLR,Mean ± SD,0,76.1", "given twice; first at"),
+    ("11,CP-CFL|SimCLR,Mean ± SD,-1,76.1", "seed '-1' is no whole number"),
+    ("11,CP-CFL|SimCLR,Mean ± SD,1,nan", "not finite"),
+    ("11,CP-CFL|SimCLR,Mean ± SD,1,142.7", "142.7% is no accuracy, which is 0 to 100%"),
+    ("11,CP-CFL|SimCLR,Mean ± SD,1,1e40", "beyond"),
+    ("11,CP-CFL|SimCLR,Mean ± SD,1,=1+75", "'=1+75' is no number"),
+    ('11,CP-CFL|SimCLR,Mean ± SD,1,"1,234.5"', "'1,234.5' is no number"),
+    ("0011,CP-CFL|SimCLR,Mean ± SD,1,76.1", "no table '0011'"),
+    ('11,CP-CFL|SimCLR,Mean ± SD,1,"76,1"', "write a decimal point"),
+    ("11,CP-CFL|SimCLR,Mean ± SD,1", "has 4 fields, and the first line has 5"),
+    ('11,CP-CFL|SimCLR,Mean ± SD,1,"76.1', "is no CSV"),
+    ("E.22,ResNet-18|SimCLR,x,1,3", "E.22"),
+)
+"""Lines of a file, and what is said of them."""
 
 
 @pytest.mark.parametrize(
@@ -257,29 +255,23 @@ def test_what_belongs_to_no_cell_is_refused_with_its_line(
         ("a.toml", b"tool = ", "not valid TOML"),
         ("a.toml", b"tool = 'flower'", "needs [[results]]"),
         ("missing.csv", None, "No such file"),
+        *(("mine.csv", f"{HEADER}{LINE}{line}\n".encode(), said) for line, said in NO_RESULTS),
     ],
 )
-def test_a_file_that_cannot_be_read_is_one_line(
+def test_a_file_that_cannot_be_read_and_what_belongs_to_no_cell_are_one_line(
     name: str, content: object, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / name
     if isinstance(content, bytes):
         file.write_bytes(content)
-    assert main(["judge", "cpcfl", "--results", str(file)]) == 2
+    assert main(["judge", "cpcfl", "--results", str(file), "--out", str(tmp_path / "r")]) == 2
     error = capsys.readouterr().err.strip()
     assert len(error.splitlines()) == 1
     assert said in error
+    assert not (tmp_path / "r").exists()
 
 
-def test_the_full_protocol_takes_no_other_round_and_no_result_where_nothing_is_measured(
-    cpcfl: Paper,
-) -> None:
-    early = Row("a:2", "11", "CP-CFL|SimCLR", MEAN, 0, 76.1, round="50")
-    assert judged(cpcfl, [early], "scaled").external is not None
-    with pytest.raises(FedreproError, match="read at round 100, not 50"):
-        judged(cpcfl, [early])
-    with pytest.raises(FedreproError, match="shows accuracy, not 'f1_macro'"):
-        judged(cpcfl, [Row("a:2", "11", "CP-CFL|SimCLR", MEAN, 0, 76.1, metric="f1_macro")])
+def test_no_result_is_taken_where_nothing_is_measured(cpcfl: Paper) -> None:
     plan = external_plan(cpcfl, [table.id for table in cpcfl.tables if not table.is_control])
     computed = next(one.cell for one in plan.cells if one.cell.kind == "analytic")
     row, column = "|".join(computed.row), "|".join(computed.column)

@@ -80,7 +80,13 @@ def disturbed(config: RunConfig, seed: int, store: Path) -> tuple[Outcome, dict[
         saved = file.read()
         assert (saved is not None) == (stops > 0), said
         # What a part begins with was saved by the one before.
-        save = _Stops(file, 1 + (saved is not None))
+        places = iter(range(saved is not None, -1, -1))
+
+        def save(state: Any, places: Iterator[int] = places, file: TrialFile = file) -> None:
+            if next(places) == 0:
+                file.write(state)
+                raise Stopped
+
         with suppress(Stopped):
             outcome, provenance = train_trial(
                 config,
@@ -95,19 +101,6 @@ def disturbed(config: RunConfig, seed: int, store: Path) -> tuple[Outcome, dict[
             assert not said
             return outcome, provenance, stops
         stops += 1
-
-
-class _Stops:
-    """Saves a trial at the place of that number, and ends it."""
-
-    def __init__(self, file: TrialFile, place: int) -> None:
-        self._file, self._left = file, place
-
-    def __call__(self, state: Any) -> None:
-        self._left -= 1
-        if self._left == 0:
-            self._file.write(state)
-            raise Stopped
 
 
 def assert_same(found: Outcome, expected: Outcome) -> None:

@@ -73,7 +73,7 @@ def test_a_paper_of_ones_own_hides_one_that_comes_along_and_that_is_said(capsys:
     assert main(["list", "fcl"]) == 0
     told = capsys.readouterr()
     assert told.out.startswith("fcl: Mine\n")
-    assert told.err == f"fcl is read from tables/fcl, not from {tables_root() / 'fcl'}\n"
+    assert told.err == f"fedrepro: fcl is read from tables/fcl, not from {tables_root() / 'fcl'}\n"
     assert main(["list", "cpcfl"]) == 0
     assert capsys.readouterr().err == ""
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fedrepro.benchmark.claims.answer import ClaimAnswer
 from fedrepro.benchmark.config import RunConfig, Trial
-from fedrepro.benchmark.execution.run import Execution
+from fedrepro.benchmark.execution.jobs import Execution
 from fedrepro.benchmark.execution.until_decided import train_until_decided
 from fedrepro.benchmark.judging.evidence import load_trials
 from fedrepro.benchmark.judging.judge import judge

@@ -13,7 +13,7 @@ import pytest
 
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.execution import run
-from fedrepro.benchmark.execution.executors.local import LocalExecutor
+from fedrepro.benchmark.execution.executors import local
 from fedrepro.benchmark.execution.jobs import Job, Result
 from fedrepro.benchmark.execution.processes import alarm
 from fedrepro.benchmark.planning.plan import make_plan
@@ -126,7 +126,7 @@ def test_the_shortest_trials_come_first_and_the_same_call_goes_on_with_the_rest(
     tiny_paper: MakePaper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan, store = make_plan(tiny_paper(SEVERAL, trials=2), "smoke"), Store(tmp_path)
-    perform, rounds, slow = run.executors.local.perform, list[int](), [True]
+    perform, rounds, slow = local.perform, list[int](), [True]
 
     def noting(job: Job, *rest: Any) -> Result:
         rounds.append(job.config.options["rounds"])
@@ -134,7 +134,7 @@ def test_the_shortest_trials_come_first_and_the_same_call_goes_on_with_the_rest(
             signal.raise_signal(signal.SIGALRM)
         return perform(job, *rest)
 
-    monkeypatch.setattr(run.executors.local, "perform", noting)
+    monkeypatch.setattr(local, "perform", noting)
     done = run.execute(plan, store, device="cpu", jobs=0, budget=500.0)
     assert (done.trained, done.failed) == (3, 0)
     assert rounds == [1, 1, 4, 4]
@@ -149,7 +149,7 @@ def test_trials_save_themselves_ten_times_in_a_budget(
 ) -> None:
     plan, every = make_plan(tiny_paper({"a": {}}), "smoke"), list[float]()
     note = lambda self, dispatch: every.append(self.options.save_every_s)  # noqa: E731
-    monkeypatch.setattr(LocalExecutor, "train", note)
+    monkeypatch.setattr(local.LocalExecutor, "train", note)
     for budget in (100.0, 1e6, None):
         run.execute(plan, Store(tmp_path), checkpoint_every=300.0, budget=budget)
     assert every == [10.0, 300.0, 300.0]

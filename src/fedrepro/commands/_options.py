@@ -9,7 +9,6 @@ import contextlib
 import math
 import os
 import re
-import sys
 import tomllib
 import typing
 from collections.abc import Callable, Iterator
@@ -17,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.printable import printable
 from fedrepro.benchmark.spec import limits, names
 from fedrepro.benchmark.spec.folders import hidden, searched
 from fedrepro.benchmark.spec.load import load_paper, load_papers, paper_ids
@@ -249,13 +247,8 @@ def specs(given: argparse.Namespace) -> tuple[Path, ...]:
     asked = getattr(given, "papers", None) or [getattr(given, "paper", None)]
     for id, (chosen, other) in hidden(folders).items():
         if id in asked or not any(asked):
-            note(f"{id} is read from {chosen}, not from {other}")
+            complain(f"{id} is read from {chosen}, not from {other}")
     return folders
-
-
-def note(line: str) -> None:
-    """Prints a line beside the answer, on standard error."""
-    print(printable(line), file=sys.stderr)
 
 
 def paper(given: argparse.Namespace) -> Paper:
@@ -281,7 +274,7 @@ def papers_with_profile(given: argparse.Namespace) -> Iterator[Paper]:
         if given.papers or given.profile in paper.profiles:
             yield paper
         else:
-            note(f"{id} has no profile '{given.profile}': left out")
+            complain(f"{id} has no profile '{given.profile}': left out")
     if problems:
         raise InvalidSpecError(problems)
 

@@ -15,7 +15,7 @@ from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.store.files import write_whole
 from fedrepro.commands import _options as options
 from fedrepro.commands._judged import judged, store_at, trained
-from fedrepro.commands._terminal import paint
+from fedrepro.commands._terminal import complain, paint
 from fedrepro.reports import regressions
 from fedrepro.reports.scoreboard import failed_trials
 
@@ -61,7 +61,7 @@ def execute(given: argparse.Namespace) -> int:
         if given.papers or given.record or _place(paper, given).exists():
             papers.append(paper)
         else:
-            options.note(f"{paper.id} has no baseline: left out")
+            complain(f"{paper.id} has no baseline: left out")
     if not papers:  # a gate that measures nothing must not pass
         said = f"no paper has a baseline in {given.baselines}; record one with --record"
         raise FedreproError(said)

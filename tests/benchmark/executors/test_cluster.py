@@ -63,19 +63,15 @@ def of_the_cluster(mark: bytes) -> Iterator[tuple[int, bytes]]:
             continue
 
 
-def test_one_process_two_processes_and_a_cluster_fill_the_same_store(
+def test_one_process_and_a_cluster_fill_the_same_store(
     tiny_paper: MakePaper, tmp_path: Path, two_workers: Path
 ) -> None:
     plan = make_plan(tiny_paper(ROWS, trials=2), "smoke")
-    stores = [Store(tmp_path / name) for name in ("one", "two", "cluster-store")]
-    one = carry_out(plan, stores[0], jobs=0)
-    two = carry_out(plan, stores[1], jobs=2)
-    cluster = carry_out(plan, stores[2], cluster=two_workers)
-    assert one.trained == two.trained == cluster.trained == len(plan.trials_to_run())
-    first = numbers(stores[0])
-    assert len(first) == one.trained
-    assert numbers(stores[1]) == numbers(stores[2]) == first
-    again = carry_out(plan, stores[2], cluster=two_workers)
+    here, there = Store(tmp_path / "here"), Store(tmp_path / "there")
+    one, cluster = carry_out(plan, here), carry_out(plan, there, cluster=two_workers)
+    assert one.trained == cluster.trained == len(numbers(here)) == len(plan.trials_to_run())
+    assert numbers(there) == numbers(here)
+    again = carry_out(plan, there, cluster=two_workers)
     assert (again.trained, again.reused) == (0, one.trained)
 
 

@@ -17,8 +17,16 @@ from fedrepro.benchmark.errors import FedreproError, is_out_of_memory
 from fedrepro.benchmark.execution.display import Display
 from fedrepro.benchmark.execution.executors import ExecutorOptions, _work, local
 from fedrepro.benchmark.execution.executors.local import LocalExecutor
-from fedrepro.benchmark.execution.jobs import ATTEMPTS, Dispatch, Done, Failed, Job, Result
-from fedrepro.benchmark.execution.run import Execution, _limit
+from fedrepro.benchmark.execution.jobs import (
+    ATTEMPTS,
+    Dispatch,
+    Done,
+    Execution,
+    Failed,
+    Job,
+    Result,
+)
+from fedrepro.benchmark.execution.run import _limit
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.store.store import Store
@@ -41,7 +49,7 @@ class Heard(Dispatch):
         shown, by_name = quiet(), {job.name: job for job in jobs}
         shown.started = lambda name, label: self.starts.append(name)  # type: ignore[method-assign]
         shown.advanced = lambda name, *done: on_advance(by_name[name])  # type: ignore[method-assign]
-        super().__init__(jobs, shown)
+        super().__init__(jobs, shown, Store("nothing"), Execution())
 
     def keep(self, job: Job, result: Result) -> bool:
         assert job.name not in self.results
@@ -65,7 +73,7 @@ def test_jobs_come_in_order_but_after_what_they_need(tiny_config: Make) -> None:
     later = tiny_config(OWN)
     assert later.start is not None
     second, other, first = Job(later, 0), Job(tiny_config(), 0), Job(later.start, 0)
-    jobs = Dispatch([second, other, first], quiet())
+    jobs = Heard([second, other, first])
     assert [jobs.next(), jobs.next(), jobs.next()] == [other, first, None]
     jobs.put_back(first)
     jobs.put_back(other)
