@@ -4,6 +4,7 @@ Parsers of TOML forget positions. So a text that one has accepted is parsed agai
 time: a header, or a key with its value, which may go over several lines.
 """
 
+import json
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -34,6 +35,8 @@ def find_lines(text: str) -> Mapping[KeyPath, int]:
             for path in _paths(data, table):
                 lines.setdefault(path, begins)
             begins = number + 1
+            if whole is None and line.rstrip().endswith(","):
+                statement = [_shorter(data)]
         work += sum(map(len, statement))
         if work > _MOST:
             break
@@ -53,6 +56,15 @@ def _parsed(statement: list[str]) -> dict[str, Any] | None:
     with suppress(ValueError, RecursionError):
         return tomllib.loads("\n".join(statement))
     return None
+
+
+def _shorter(data: Any) -> str:
+    """The beginning of a list that goes on, with zeros for what is known of it."""
+    keys = list[str]()
+    while isinstance(data, dict):
+        ((key, data),) = data.items()
+        keys.append(json.dumps(key))
+    return f"{'.'.join(keys)} = [{'0,' * len(data)}"
 
 
 def _header(data: Any, last: dict[KeyPath, int]) -> KeyPath:

@@ -322,6 +322,13 @@ def paths_below(data: object, at: tuple[str | int, ...] = ()) -> list[tuple[str 
     return here + [p for key, value in items for p in paths_below(value, (*at, key))]
 
 
+def test_what_stands_in_and_behind_a_long_list_has_lines() -> None:
+    rows = "".join(f'  {{ label = "row {i}", note = "{"x" * 200}" }},\n' for i in range(700))
+    found = lines.find_lines(f'"a b".rows = [\n{rows}]\nlast = 1\n')
+    assert found["a b", "rows", 650, "label"] == 652
+    assert found["last",] == 703
+
+
 def test_dotted_keys_and_unknown_paths_have_lines() -> None:
     text = "x = 1\n[a.b]\nc.d = [\n 1,\n 2]\n[[a.r]]\nk = 1\n[a.r.s]\nq = 2\n"
     found = lines.find_lines(text)
