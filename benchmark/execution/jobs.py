@@ -99,6 +99,7 @@ class Execution:
         return f"trials: {', '.join(words)} in {self.wall_s:.0f} s"
 
 
+@dataclass(eq=False)
 class Dispatch:
     """The jobs of one run: an executor takes them from here, and what becomes of them is stored.
 
@@ -106,21 +107,18 @@ class Dispatch:
     executor has to say of a job, it says to `display`.
     """
 
-    def __init__(
-        self,
-        jobs: Sequence[Job],
-        display: Display,
-        store: Store,
-        execution: Execution,
-        verbose: bool = False,
-    ) -> None:
-        self._jobs, self.display, self._store = jobs, display, store
-        self._execution, self._verbose = execution, verbose
-        self._place = {job.name: i for i, job in enumerate(jobs)}
+    _jobs: Sequence[Job]
+    display: Display
+    _store: Store
+    _execution: Execution
+    _verbose: bool = False
+
+    def __post_init__(self) -> None:
+        self._place = {job.name: i for i, job in enumerate(self._jobs)}
         self._held: dict[TrialName, list[int]] = defaultdict(list)
         self._ready: list[int] = []
         self._tried = Counter[tuple[TrialName, float | None]]()
-        for i, job in enumerate(jobs):
+        for i, job in enumerate(self._jobs):
             if job.needs in self._place:
                 self._held[job.needs].append(i)
             else:

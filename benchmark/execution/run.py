@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 import torch
 
@@ -32,10 +31,6 @@ _LARGEST_LIMIT_S = 1e8  # three years: no clock or timer of a worker refuses it
 
 class _BudgetSpentError(BaseException):
     """Ends training as Ctrl-C does; no `Exception`, so that no handler of errors takes it."""
-
-
-Order = Literal["longest chain", "shortest", "given"]
-"""Which trials come first: those that begin the longest chain, the shortest, or as they are."""
 
 
 def execute(
@@ -77,9 +72,10 @@ def execute(
     chosen = executor_for(options)
     with store.writing():
         todo, done = _sort_out(plan, store, DataAvailability(data_dir, download), trials, shown.say)
-        by: Order = "longest chain" if budget == math.inf else "shortest"
-        by = by if trials is None else "given"
-        ordered, seconds = _in_order(todo, store, chosen.device, time_limit, shown.say, by)
+        ordered, seconds, chains = _timed(todo, store, chosen.device, time_limit, shown.say)
+        if trials is None:
+            short = budget < math.inf
+            ordered.sort(key=lambda job: seconds[job.name] if short else -chains[job.name])
         shown.begin(seconds)
         if todo:
             left_s = budget - (time.perf_counter() - clock)
@@ -127,15 +123,10 @@ def _sort_out(
     return todo, done
 
 
-def _in_order(
-    todo: list[Job],
-    store: Store,
-    device: str,
-    time_limit: float | None,
-    say: Callable[[str], None],
-    by: Order,
-) -> tuple[list[Job], dict[TrialName, float]]:
-    """Jobs with limits, and their estimated seconds."""
+def _timed(
+    todo: list[Job], store: Store, device: str, time_limit: float | None, say: Callable[[str], None]
+) -> tuple[list[Job], dict[TrialName, float], dict[TrialName | None, float]]:
+    """Jobs with limits, their estimated seconds, and those of the longest chain each begins."""
     for precision in sorted({job.config.precision for job in todo}):
         if (refused := refusal(precision, device)) is not None:
             raise FedreproError(refused)
@@ -151,9 +142,7 @@ def _in_order(
         chains[job.name] = seconds[job.name] + chains.get(job.name, 0.0)
         chains[job.needs] = max(chains.get(job.needs, 0.0), chains[job.name])
     jobs = [replace(job, limit_s=_limit(known.longest(job.config), time_limit)) for job in todo]
-    if by != "given":
-        jobs.sort(key=lambda job: seconds[job.name] if by == "shortest" else -chains[job.name])
-    return jobs, seconds
+    return jobs, seconds, chains
 
 
 def _limit(longest: float | None, given: float | None) -> float | None:

@@ -114,7 +114,6 @@ def cell_of(row: Row, paper: Paper) -> Cell:
 
 
 def _problem(row: Row, cell: Cell, protocol: ProtocolScale) -> str | None:
-    """Why a cell cannot have a result."""
     if row.metric not in (None, cell.metric):
         return f"{cell.label} shows {cell.metric}, not '{shown(row.metric or '')}'"
     at, last = str(cell.read), get(cell.experiment, "training.rounds")
@@ -140,7 +139,6 @@ def _problem(row: Row, cell: Cell, protocol: ProtocolScale) -> str | None:
 
 
 def _value(row: Row, cell: Cell) -> float:
-    """The result in the cell's unit."""
     return row.value * (100.0 if row.unit == "fraction" and cell.unit == "%" else 1.0)
 
 

@@ -41,7 +41,8 @@ def source_of(config: RunConfig) -> Source:
 def _hashes(modules: frozenset[str]) -> Source:
     """Cached, since most runs name the same modules."""
     others = {one.partition(".")[0] for one in modules if not one.startswith(_ROOT)}
-    return closure(modules, {**package_folders(), **{one: package_place(one) for one in others}})
+    followed = {f"{_ROOT}benchmark", f"{_ROOT}methods", *others}
+    return closure(modules, {one.removeprefix(_ROOT): package_place(one) for one in followed})
 
 
 def package_place(package: str) -> Path:
@@ -115,12 +116,6 @@ def declared_reads(tree: ast.Module) -> list[str]:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "reads":
             return [str(one) for one in ast.literal_eval(node.value)]
     return []
-
-
-@cache
-def package_folders() -> Mapping[str, Path]:
-    """Where the followed packages lie."""
-    return {package: package_place(_ROOT + package) for package in ("benchmark", "methods")}
 
 
 _module_of = cache(registry.module_of)  # listing folders for every run takes seconds

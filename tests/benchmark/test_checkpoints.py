@@ -84,7 +84,7 @@ def test_a_checkpoint_goes_only_with_a_failure_that_would_come_again(
     # What a first part saved stays, whatever ended it.
     for kept in (True, stays):
         with pytest.raises(type(error)):
-            _interruptible(train, again(file), 1.0, lambda sentence: None)
+            _interruptible(train, again(file), 1.0)
         assert file.path.exists() == kept
 
 
@@ -98,7 +98,7 @@ def test_data_that_have_changed_begin_a_trial_anew(file: TrialFile, said: list[s
             raise StaleStateError("digits/train")
         return "outcome", {}
 
-    found = _interruptible(train, again(file), 1.0, said.append)
+    found = _interruptible(train, again(file), 1.0)
     assert found == ("outcome", {})
     assert begun == [{"at": "round 2"}, None]
     assert said[0] == "goes on from round 2"

@@ -196,8 +196,7 @@ def test_a_trial_that_fails_is_named_in_the_report_and_on_the_terminal_and_ends_
 
     monkeypatch.setattr(_work, "train_trial", diverging)
     places = ["--store", str(tmp_path / "store"), "--out", str(tmp_path / "out"), "--jobs", "0"]
-    selection = ["cpcfl", "--profile", "smoke", "--tables", "3", "--rows", "FedAvg|None"]
-    assert main(["run", *selection, *places]) == 1
+    assert main(["run", *ONE_ROW, *places]) == 1
     said = capsys.readouterr()
     assert "1 failed" in said.err
     assert "FAILED, fedavg on digits, trial 1: diverged at round 1" in said.out
@@ -209,10 +208,10 @@ def test_a_trial_that_fails_is_named_in_the_report_and_on_the_terminal_and_ends_
     for name in ("report.md", "report.html"):
         text = (tmp_path / "out" / name).read_text()
         assert "1 of 2 trials finished; failed: trial 1: diverged at round 1." in text
-    assert main(["run", *selection, *places]) == 1  # it fails again, the others are reused
-    assert main(["report", *selection, *places[:4]]) == 1
+    assert main(["run", *ONE_ROW, *places]) == 1  # it fails again, the others are reused
+    assert main(["report", *ONE_ROW, *places[:4]]) == 1
     monkeypatch.undo()
-    assert main(["run", *selection, *places]) == 0
+    assert main(["run", *ONE_ROW, *places]) == 0
 
 
 def test_a_multiverse_is_a_run_under_each_reading_and_says_the_time_first(

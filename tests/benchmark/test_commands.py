@@ -31,9 +31,7 @@ def test_help_holds_an_example_that_the_command_takes(verb: str) -> None:
     assert build_parser().parse_args(words[1:]).execute
 
 
-def test_help_is_one_screen_with_every_command_once_and_five_to_begin_with(
-    capsys: Said,
-) -> None:
+def test_help_is_one_screen_with_every_command_once_and_five_to_begin_with(capsys: Said) -> None:
     with pytest.raises(SystemExit):
         main(["--help"])
     lines = capsys.readouterr().out.splitlines()
@@ -61,10 +59,7 @@ TABLE = "Method,A,B\nFedAvg,44.1,43.0\nOurs,46.4,45.2\n"
     ],
 )
 def test_the_example_of_a_command_runs(
-    verb: str,
-    tmp_path: Path,
-    monkeypatch: Patch,
-    capsys: Said,
+    verb: str, tmp_path: Path, monkeypatch: Patch, capsys: Said
 ) -> None:
     monkeypatch.chdir(tmp_path)
     if verb == "new-method":

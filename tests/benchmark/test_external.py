@@ -10,18 +10,13 @@ import numpy as np
 import pytest
 
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.external.binding import (
-    bind_rows,
-    external_plan,
-    template,
-    why_not,
-)
+from fedrepro.benchmark.external.binding import bind_rows, external_plan, template, why_not
 from fedrepro.benchmark.external.rows import Row, read_rows
 from fedrepro.benchmark.judging.evidence import copied_seeds, load_trials
 from fedrepro.benchmark.judging.external import judge_external
 from fedrepro.benchmark.judging.judge import judge
 from fedrepro.benchmark.planning.plan import make_plan
-from fedrepro.benchmark.results import CellResult, Report
+from fedrepro.benchmark.results import CellResult, ProtocolScale, Report
 from fedrepro.benchmark.spec.load import load_paper, paper_ids
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.store.store import Store
@@ -63,9 +58,8 @@ def rows_of(values: Mapping[str, list[float]], column: str = MEAN) -> list[Row]:
     ]
 
 
-def judged(paper: Paper, rows: list[Row], protocol: str = "full") -> Report:
-    assert protocol in ("full", "scaled")
-    return judge_external(paper, rows, command="test", protocol=protocol, audit=False)  # type: ignore[arg-type]
+def judged(paper: Paper, rows: list[Row], protocol: ProtocolScale = "full") -> Report:
+    return judge_external(paper, rows, command="test", protocol=protocol, audit=False)
 
 
 def by_place(report: Report) -> dict[tuple[str, str], CellResult]:
@@ -138,13 +132,11 @@ def test_cells_that_show_one_number_share_it_and_must_not_contradict_each_other(
 ) -> None:
     one = Row("a:2", "11", "CP-CFL|SimCLR", "Trial 1", 3, 76.1)
     report = judged(cpcfl, [one, Row("a:3", "11", "CP-CFL|SimCLR", MEAN, 3, 76.1)])
-    shown = {
-        column: one.trials
-        for (row, column), one in by_place(report).items()
-        if row == "CP-CFL|SimCLR"
-    }
-    assert shown[MEAN] == shown["Trial 4"] == (76.1,)  # a printed trial shows ours of its seed
-    assert shown["Trial 1"] == shown["Trial 5"] == (None,)
+    shown = {place: one.trials for place, one in by_place(report).items()}
+    for column in (MEAN, "Trial 4"):  # a printed trial shows ours of its seed
+        assert shown["CP-CFL|SimCLR", column] == (76.1,)
+    for column in ("Trial 1", "Trial 5"):
+        assert shown["CP-CFL|SimCLR", column] == (None,)
     with pytest.raises(FedreproError, match=r"a:3: seed 3 .* twice.* a:2 for .*same trials"):
         judged(cpcfl, [one, Row("a:3", "11", "CP-CFL|SimCLR", MEAN, 3, 76.2)])
 
@@ -288,9 +280,8 @@ def test_every_format_says_that_the_numbers_were_made_elsewhere(
     words = ["--protocol", "full", "--note", "on <our> cluster", "--out", str(out)]
     assert main(["judge", "cpcfl", "--results", str(file), *words]) == 0
     plain = json.loads((out / "report.json").read_text("utf-8"))
-    told = {
-        name: plain["external"][name] for name in ("protocol", "note", "files", "values", "seeds")
-    }
+    told = plain["external"]
+    assert told.pop("statement")
     assert told == {
         "protocol": "full", "note": "on <our> cluster", "files": ["mine.csv"], "values": 25,
         "seeds": [0, 1, 2, 3, 4],

@@ -273,8 +273,7 @@ def everything_in(folder: Path) -> dict[str, bytes | None]:
 
 
 @pytest.mark.parametrize(
-    "foreign",
-    ["notes.txt", "unfinished/thesis.part", "trials/notes.txt", ".git/config"],
+    "foreign", ["notes.txt", "unfinished/thesis.part", "trials/notes.txt", ".git/config"]
 )
 def test_a_folder_of_somebody_elses_files_is_refused_and_stays_as_it_is(
     tmp_path: Path, foreign: str

@@ -105,7 +105,7 @@ def _trained(
     # A node of a cluster may not see the store.
     if options.save_every_s and (options.store / DESCRIPTION).is_file():
         file = trial_file(options.store, job, source, device, content, say)
-        outcome, provenance = _interruptible(train, file, options.save_every_s, say)
+        outcome, provenance = _interruptible(train, file, options.save_every_s)
     else:
         outcome, provenance = train()
     if outcome.encoder is not None:  # copied, so that of a larger tensor only the part is sent
@@ -143,15 +143,12 @@ def trial_file(
 
 
 def _interruptible(
-    train: Callable[..., tuple[Outcome, dict[str, Any]]],
-    file: TrialFile,
-    every_s: float,
-    say: Callable[[str], None],
+    train: Callable[..., tuple[Outcome, dict[str, Any]]], file: TrialFile, every_s: float
 ) -> tuple[Outcome, dict[str, Any]]:
     go_on, saved = partial(train, save=file.write, save_every_s=every_s), file.read()
     try:
         if saved is not None:
-            say(f"goes on from {saved['at']}")
+            file.say(f"goes on from {saved['at']}")
         return go_on(saved=saved)
     except StaleStateError as error:
         file.refuse(f"was made before {error} changed")

@@ -18,6 +18,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,6 @@ from parsl import DataFlowKernel
 from parsl.app.python import PythonApp
 from parsl.config import Config
 from parsl.executors import HighThroughputExecutor
-from parsl.executors.base import ParslExecutor as Engine
 from parsl.executors.errors import BadStateException
 from parsl.executors.high_throughput.errors import ManagerLost, WorkerLost
 from parsl.executors.high_throughput.executor import DEFAULT_LAUNCH_CMD
@@ -72,7 +72,9 @@ class ParslExecutor:
 
     def train(self, dispatch: Dispatch) -> None:
         kernel = self._start()
-        watch = _NodeWatch(self.cluster, kernel.executors[_LABEL], dispatch.display.say)
+        workers = kernel.executors[_LABEL]
+        assert isinstance(workers, HighThroughputExecutor)
+        watch = _NodeWatch(self.cluster, workers, dispatch.display.say)
         app = PythonApp(train_remotely, kernel)  # type: ignore[no-untyped-call]
         running: dict[Future[Result], Job] = {}
         most = 2 * self.cluster.slots
@@ -157,14 +159,15 @@ def _settle(dispatch: Dispatch, job: Job, future: Future[Result]) -> None:
         dispatch.settle(job, Failed(f"its worker failed: {type(error).__name__}: {error}"))
 
 
+@dataclass
 class _NodeWatch:
     """Says what the batch jobs do while there is no node, and for how long that may last."""
 
-    def __init__(self, asked: Cluster, workers: Engine, say: Callable[[str], None]) -> None:
-        assert isinstance(workers, HighThroughputExecutor)
-        self._asked, self._workers, self._say = asked, workers, say
-        self._said: str | None = None
-        self._expected_since: float | None = None
+    asked: Cluster
+    workers: HighThroughputExecutor
+    say: Callable[[str], None]
+    said: str | None = None
+    expected_since: float | None = None
 
     def look(self) -> None:
         """Called when no result has come for a while.
@@ -173,24 +176,24 @@ class _NodeWatch:
         although no batch job is waiting for its turn.
         """
         now = time.monotonic()
-        logs = f"see the logs in {self._asked.folder}"
-        interchange = self._workers.interchange_proc
+        logs = f"see the logs in {self.asked.folder}"
+        interchange = self.workers.interchange_proc
         code = None if interchange is None else interchange.poll()
         if code is not None:
             raise FedreproError(f"Parsl's interchange has ended (exit code {code}); {logs}")
-        if self._workers.connected_managers():
-            self._said = self._expected_since = None
+        if self.workers.connected_managers():
+            self.said = self.expected_since = None
             return
-        states = Counter(s.state.name.lower() for s in self._workers.status_facade.values())
+        states = Counter(s.state.name.lower() for s in self.workers.status_facade.values())
         found = ", ".join(f"{count} {state}" for state, count in states.items()) or "none yet"
         why = f"no node has come yet, or all are lost; batch jobs: {found}"
-        if why != self._said:
-            self._say(why)
-            self._said = why
-        if self._expected_since is None or states["pending"] or states["held"]:
-            self._expected_since = now
-        if now - self._expected_since > self._asked.start_s:
+        if why != self.said:
+            self.say(why)
+            self.said = why
+        if self.expected_since is None or states["pending"] or states["held"]:
+            self.expected_since = now
+        if now - self.expected_since > self.asked.start_s:
             raise FedreproError(
-                f"no node came within {self._asked.start_s} s (start_s of the cluster file), and "
+                f"no node came within {self.asked.start_s} s (start_s of the cluster file), and "
                 f"no batch job is waiting for its turn ({found}); {logs}"
             )

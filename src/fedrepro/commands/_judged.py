@@ -120,7 +120,6 @@ def folder_of(*parts: str) -> Path:
 
 
 def _print(report: Report) -> None:
-    """The first lines, why cells were not run, and which trials failed."""
     sentence, *others = report.first.lines
     print(folded(sentence, 2))
     for said in others:

@@ -128,9 +128,7 @@ PAPER = (SPECS, option("paper", metavar="PAPER", help="paper id, for example cpc
 PAPERS = (SPECS, option("papers", nargs="*", metavar="PAPER", help="paper ids (default: all)"))
 DATA = folder("--data-dir", "folder of real data sets (default: $FEDREPRO_DATA)")
 STORE = folder(
-    "--store",
-    "folder of finished trials (default: results/store)",
-    default=Path("results/store"),
+    "--store", "folder of finished trials (default: results/store)", default=Path("results/store")
 )
 PLACES = (DATA, STORE)
 CELLS_OF_A_TABLE = (

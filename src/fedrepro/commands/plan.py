@@ -58,7 +58,6 @@ def execute(given: argparse.Namespace) -> int:
 
 
 def _measure(plan: Plan, store: Store, known: "TrialTimes", given: argparse.Namespace) -> None:
-    """Trains what shows how long the missing trials of a plan take."""
     from fedrepro.benchmark.config import chain
     from fedrepro.benchmark.execution.data_availability import DataAvailability
     from fedrepro.benchmark.execution.display import Display

@@ -5,13 +5,7 @@ import time
 
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.commands import _options as options
-from fedrepro.commands._judged import (
-    default_folder,
-    folder_of,
-    judged,
-    show,
-    store_at,
-)
+from fedrepro.commands._judged import default_folder, folder_of, judged, show, store_at
 
 EXAMPLE = "fedrepro report cpcfl mfcl --out results/reports/two-papers"
 ARGUMENTS = (

@@ -83,11 +83,7 @@ def test_one_process_and_a_cluster_fill_the_same_store(
     ],
 )
 def test_a_cluster_that_does_not_start_says_so_and_ends(
-    tiny_config: Make,
-    two_workers: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    broken: str,
-    said: str,
+    tiny_config: Make, two_workers: Path, monkeypatch: pytest.MonkeyPatch, broken: str, said: str
 ) -> None:
     monkeypatch.setattr(parsl, "_SILENCE_S", 0.5)
     with two_workers.open("a") as file:

@@ -37,10 +37,7 @@ def test_gpus_are_shared_evenly_by_the_workers_of_a_node(
     [
         ('provider = "slrm"\nworkers_per_node = 1', "toml:1: provider: must be 'local'"),
         ('provider = "local"', "'workers_per_node' is missing"),
-        (
-            'provider = "local"\nworkers_per_node = 0',
-            "workers_per_node: must be at least 1",
-        ),
+        ('provider = "local"\nworkers_per_node = 0', "workers_per_node: must be at least 1"),
         (f"{LOCAL}worker = 2", "toml:3: worker: unknown key .known: address,"),
         (f"{LOCAL}gpus_per_node = 2", "one GPU at most"),
         (f"{LOCAL}nodes_per_block = 2", "one node"),
