@@ -165,7 +165,7 @@ def _mlflow(text: str, name: str) -> Found:
     A table of its database also has `is_nan`, beside a value of 0.
     """
     header, body = csv_lines(text, name)
-    run = "run_id" if "run_id" in header else "run_uuid"
+    run = "run_uuid" if "run_uuid" in header else "run_id"
     if lacking := [one for one in (run, "key", "value", "step") if one not in header]:
         said = f"column '{lacking[0]}' is missing; is this a table of MLflow metrics?"
         raise refused(f"{name}:1", said)
