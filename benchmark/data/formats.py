@@ -21,6 +21,9 @@ from numpy.typing import NDArray
 from ..errors import DataError
 from .base import Part, ReleasedSet, Stored
 
+_LARGEST = 1 << 30
+"""Bytes of an IDX file that are read at most; the largest part of the sets has 88 million."""
+
 
 def read_idx(
     path: Path, dimensions: int, packed: IO[bytes] | None = None
@@ -34,7 +37,7 @@ def read_idx(
     again = "delete it and fetch it again with --download"
     try:
         with gzip.open(packed or path) if path.suffix == ".gz" else path.open("rb") as file:
-            content = bytearray(file.read())
+            content = bytearray(file.read(_LARGEST))
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise DataError(f"{path} is damaged ({error}); {again}") from error
     start = 4 + 4 * dimensions
