@@ -186,12 +186,11 @@ def _choose(curves: Curves, run: str | None, key: str, place: str) -> Points:
     if not curves:
         raise refused(place, "the file has no values")
     if run is None:
-        having = list(curves) if len(curves) <= 1 else [one for one in curves if key in curves[one]]
-        if len(curves) > 1 and len(having) != 1:
-            raise refused(
-                place, f"the file has {len(curves)} runs; name one{suggestion('', curves)}"
-            )
-        run = next(iter(having), "")
+        having = [one for one in curves if len(curves) == 1 or key in curves[one]]
+        if len(having) != 1:
+            said = f"the file has {len(curves)} runs; name one{suggestion('', curves)}"
+            raise refused(place, said)
+        [run] = having
     if run not in curves:
         raise refused(place, f"the file has no run '{shown(run)}'{suggestion(run, curves)}")
     held = curves[run]

@@ -45,10 +45,6 @@ class LocalExecutor:
             endless = replace(job, limit_s=None)
             dispatch.settle(job, perform(endless, encoder, self.options, self.device, *tell))
 
-    @property
-    def slots(self) -> int:
-        return self.workers or 1
-
 
 def devices_for(device: str) -> tuple[str, ...]:
     """The devices that `device` stands for; raises `FedreproError` for one that is not here."""

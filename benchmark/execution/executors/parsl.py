@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 from parsl import DataFlowKernel
 from parsl.app.python import PythonApp
 from parsl.config import Config
@@ -75,7 +74,7 @@ class ParslExecutor:
         workers = kernel.executors[_LABEL]
         assert isinstance(workers, HighThroughputExecutor)
         watch = _NodeWatch(self.cluster, workers, dispatch.display.say)
-        app = PythonApp(train_remotely, kernel)  # type: ignore[no-untyped-call]
+        app = PythonApp(perform, kernel)  # type: ignore[no-untyped-call]
         running: dict[Future[Result], Job] = {}
         most = 2 * self.cluster.slots
         try:
@@ -137,14 +136,6 @@ class ParslExecutor:
         except Exception as error:  # a provider may raise anything about its options or its cluster
             said = f"{asked.provider} cannot be used: {one_line(str(error))}"
             raise FedreproError(f"{self.options.cluster}: {said}") from error
-
-
-def train_remotely(
-    job: Job, encoder: bytes | None, options: ExecutorOptions, device: str
-) -> Result:
-    """What a worker is sent, and what it sends back."""
-    torch.set_num_threads(1)
-    return perform(job, encoder, options, device)
 
 
 def _settle(dispatch: Dispatch, job: Job, future: Future[Result]) -> None:

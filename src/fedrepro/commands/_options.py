@@ -296,11 +296,13 @@ def parse_sets(pairs: list[str]) -> list[tuple[str, object]]:
     return parsed
 
 
-def refuse_selection(given: argparse.Namespace) -> None:
-    """Raises `FedreproError` for options of `CELLS` that only one paper can have."""
-    if given.tables or given.rows or given.on or given.sets or given.readings:
+def one_is_named(given: argparse.Namespace) -> bool:
+    """Whether one paper is; else `FedreproError` for options that only one paper can have."""
+    alone = len(given.papers) == 1
+    if not alone and (given.tables or given.rows or given.on or given.sets or given.readings):
         names = "--tables, --rows, --on, --reading and --set"
         raise FedreproError(f"{names} need one paper: name it")
+    return alone
 
 
 def plan(given: argparse.Namespace, paper: Paper) -> "Plan":
@@ -322,4 +324,4 @@ def estimator_for(given: argparse.Namespace, store: "Store") -> "TrialTimes":
     from fedrepro.benchmark.training.training import device_name
 
     here = LocalExecutor(where(given))
-    return TrialTimes(device_name(here.device), store.records(), workers=here.slots)
+    return TrialTimes(device_name(here.device), store.records(), workers=here.workers or 1)

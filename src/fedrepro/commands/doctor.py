@@ -22,7 +22,7 @@ def execute(given: argparse.Namespace) -> int:
     here = LocalExecutor(ExecutorOptions(None, "auto", jobs=None))
     devices = {name: device_name(name) for name in dict.fromkeys(("cpu", *here.devices))}
     devices["CUDA"] = "no" if here.device == "cpu" else "yes"
-    devices["processes"] = f"{here.slots} by default"
+    devices["processes"] = f"{here.workers} by default"
     stored = sum(1 for _ in store_at(given.store).records())
     installed = {"fedrepro": f"{__version__}, commit {commit() or 'unknown'}"}
     found = {

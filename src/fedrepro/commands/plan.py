@@ -31,9 +31,7 @@ def execute(given: argparse.Namespace) -> int:
     """Prints the plan, of several papers a line each and all of it; 3 if it holds no run."""
     from fedrepro.benchmark.planning.summary import Summary
 
-    alone = len(given.papers) == 1
-    if not alone:
-        options.refuse_selection(given)
+    alone = options.one_is_named(given)
     store = Store(given.store)
     estimator = cache(lambda: options.estimator_for(given, store))
     size: Counter[str] = Counter()

@@ -23,9 +23,7 @@ ARGUMENTS = (
 def execute(given: argparse.Namespace) -> int:
     """Judges and reports."""
     clock = time.perf_counter()
-    alone = len(given.papers) == 1
-    if not alone:
-        options.refuse_selection(given)
+    alone = options.one_is_named(given)
     store = store_at(given.store)
     plans = [options.plan(given, paper) for paper in options.papers_with_profile(given)]
     if not plans:
