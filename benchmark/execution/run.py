@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -19,9 +20,13 @@ from ..store.store import Store
 from ..training.training import device_name
 from .data_availability import DataAvailability
 from .display import Display, TrialName
-from .executors import ExecutorOptions, executor_for
+from .executors import ExecutorOptions
+from .executors.local import LocalExecutor
 from .jobs import Dispatch, Execution, Job
 from .processes import alarm
+
+if TYPE_CHECKING:
+    from .executors.parsl import ParslExecutor
 
 _GENEROUS = 20.0
 _LEAST_LIMIT_S = 1800.0
@@ -85,6 +90,25 @@ def execute(
             shown.say(f"the budget is spent: {left} trials are left for the same command")
     done.wall_s = time.perf_counter() - clock
     return done
+
+
+def executor_for(options: ExecutorOptions) -> "LocalExecutor | ParslExecutor":
+    """Of this machine, or of the cluster that is described.
+
+    `device` of it is the first of several. `train(dispatch)` settles every job, and writes nothing
+    to the store itself; whatever is raised meanwhile ends the workers at once, and it raises
+    `FedreproError` if workers cannot be started.
+
+    Raises `FedreproError` for a device, a cluster or a package that is not there.
+    """
+    if options.cluster is None:
+        return LocalExecutor(options)
+    try:
+        from .executors.parsl import ParslExecutor
+    except ModuleNotFoundError as error:
+        needed = f"the package {error.name}: pip install 'fedrepro[cluster]'"
+        raise FedreproError(f"--cluster needs {needed}") from error
+    return ParslExecutor(options)
 
 
 def _sort_out(

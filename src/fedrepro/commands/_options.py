@@ -218,7 +218,7 @@ def complete(given: argparse.Namespace) -> None:
         complain(told)
     if "cluster" not in given or (given.cluster, given.device) in _ANYWHERE:
         return
-    from fedrepro.benchmark.execution.executors import executor_for
+    from fedrepro.benchmark.execution.run import executor_for
 
     executor_for(where(given))
 
