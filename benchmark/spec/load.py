@@ -12,7 +12,6 @@ from .expand import expand
 from .folders import PAPER_FILE, Folders, as_folders, paper_folders
 from .model import Paper, Table
 from .problems import FileProblems, InvalidSpecError, Model, Problem, shown, suggestion, validate
-from .values import check_values
 
 
 def paper_ids(root: Folders = None) -> tuple[str, ...]:
@@ -36,8 +35,6 @@ def load_paper(id: str, root: Folders = None) -> Paper:
     own = rules.own_options(paper.data)
     for table in files:
         rules.check_table(table.data, paper.data, own, table.report)
-        if table.model is not None:
-            check_values(table.model, "sd" in table.data, table.report)
     models = [(one.report, one.model) for one in both if one.model is not None]
     if len(models) == len(both):
         rules.check_across(models)

@@ -14,7 +14,7 @@ from .lines import KeyPath
 from .model import Paper, Table, TableColumn, TableRow, keys_of
 from .problems import FileProblems, dotted, suggestion
 from .toml_file import Placed, Toml
-from .values import check_counts
+from .values import check_published
 
 SECTIONS = frozenset({path.split(".")[0] for path in settings.FIXED} | {"training", "augmentation"})
 
@@ -68,7 +68,7 @@ def check_table(data: Toml, paper: Toml, own: frozenset[str], report: FileProble
     _check_unique([(path, claim.get("id")) for path, claim in stated], "id", report)
     _check_readings(claims, report)
     _check_control(data, claims, rules.known, report)
-    check_counts(data, rows, columns, report)
+    check_published(data, rows, columns, report)
     _check_rounds([_table(one.get("experiment")) for one in (paper, data)], rows, columns, report)
 
 

@@ -1,16 +1,40 @@
-"""Published values of a table: their number, kinds, spreads and margins, and their metrics."""
+"""Published values of a table's file: their number, kinds, spreads and margins, and their metrics.
 
+As in `spec.rules` they are read from the raw TOML, and what has a wrong shape is passed over.
+"""
+
+from collections.abc import Iterator
 from decimal import Decimal
+from typing import Any, NamedTuple
 
 from ..metrics import looks_like_fraction, metric, outside
 from . import limits
-from .model import Table
+from .fields import read_printed
+from .lines import KeyPath
+from .printed import Printed
 from .problems import FileProblems
 from .toml_file import Placed, Toml
 
 
-def check_counts(data: Toml, rows: Placed, columns: Placed, report: FileProblems) -> None:
-    """Whether each row of a table's raw TOML has as many values as there are columns."""
+class _Value(NamedTuple):
+    """What is printed in a cell, and its row, column and table with their paths."""
+
+    path: KeyPath
+    column: int
+    printed: Printed
+    places: Placed
+
+    def said(self, key: str) -> str | None:
+        """Text that the nearest of row, column and table has for a key."""
+        return next((one[key] for _, one in self.places if isinstance(one.get(key), str)), None)
+
+    def has(self, *keys: str) -> bool:
+        """Whether row or column, not the table, has one of these keys."""
+        return any(key in one for _, one in self.places[:2] for key in keys)
+
+
+def check_published(data: Toml, rows: Placed, columns: Placed, report: FileProblems) -> None:
+    """Whether there are as many values as columns, and each is one that its metric can have."""
     if len(rows) * len(columns) > limits.CELLS or len(columns) > limits.COLUMNS:
         report.add(
             ("columns",),
@@ -26,64 +50,76 @@ def check_counts(data: Toml, rows: Placed, columns: Placed, report: FileProblems
         elif isinstance(published, list) and len(published) != len(columns):
             said = f"has {_count(len(published), 'value')}, the table has "
             report.add(here, said + _count(len(columns), "column"))
+    values = list(_values(data, rows, columns))
+    largest: dict[int, Decimal] = {}
+    needs_margin = False
+    for one in values:
+        printed, kind = one.printed, one.said("kind")
+        if kind == "control" and not printed.is_blank:
+            report.add(one.path, 'a control table prints nothing: write ""')
+        if kind not in ("empirical", "control") or one.has("skip") or printed.is_dash:
+            continue
+        if one.said("metric") is None:
+            report.add(one.path[:-2], "no metric; give one in the row, the column or the table")
+        if printed.value is not None:
+            needs_margin |= not one.has("margin")
+            largest[one.column] = max(largest.get(one.column, printed.value), printed.value)
+        elif not printed.is_blank:
+            said = f"'{printed.text}' is no number; give the row or column another kind, or skip"
+            report.add(one.path, said)
+    for one in values:
+        value = None if one.has("skip") else one.printed.value
+        if value is not None and one.said("kind") == "empirical":
+            _check_number(one, float(value), largest[one.column] > 1, report)
+    if any(one.printed.sd is not None for one in values) and "sd" not in data:
+        report.add((), "spreads are printed, but there is no [sd] with their ddof and runs")
+    if needs_margin and "margin" not in data:
+        report.add((), "empirical values need a [margin] with value and reason")
+
+
+def _check_number(one: _Value, value: float, among_percents: bool, report: FileProblems) -> None:
+    """Values that are none of their metric, fractions among percents, and margins of all values."""
+    name, unit = one.said("metric"), one.said("unit")
+    if (problem := outside(value, name, unit)) is not None:
+        report.add(one.path, problem)
+    known = metric(name)
+    if known is None or known.low is None or known.high is None:
+        return
+    low, high = known.bounds(unit)
+    says_unit = "unit" in one.places[0][1]
+    if among_percents and not says_unit and looks_like_fraction(value, name, unit):
+        report.add(
+            one.path,
+            f"{value:g} stands among percents and looks like a fraction; "
+            "if it is a percent, give its row unit = '%'",
+        )
+    margins = (((*at, "margin", "value"), place.get("margin")) for at, place in one.places)
+    given = ((at, one["value"]) for at, one in margins if isinstance(one, dict) and "value" in one)
+    at, margin = next(given, ((), None))
+    if isinstance(margin, (int, float, Decimal)) and margin >= high - low:
+        report.add(
+            at,
+            f"{float(margin):g}{unit or ''} is as wide as the range of {name} ({low:g} to {high:g}"
+            f"{unit or ''}), so nothing could be discrepant; give a smaller margin",
+        )
+
+
+def _values(data: Toml, rows: Placed, columns: Placed) -> Iterator[_Value]:
+    for row_path, row in rows:
+        published = row["published"] if isinstance(row.get("published"), list) else []
+        for i, (value, column) in enumerate(zip(published, columns, strict=False)):
+            if (printed := _printed_in(value)) is not None:
+                places = ((row_path, row), column, ((), data))
+                yield _Value((*row_path, "published", i), i, printed, places)
+
+
+def _printed_in(value: Any) -> Printed | None:
+    """What stands in a cell; None for what the schema refuses."""
+    try:
+        return read_printed(value.get("value") if isinstance(value, dict) else value)
+    except ValueError:
+        return None
 
 
 def _count(n: int, what: str) -> str:
     return f"{n} {what}" if n == 1 else f"{n} {what}s"
-
-
-def check_values(table: Table, has_sd: bool, report: FileProblems) -> None:
-    """Whether published values are such as their kinds and metrics can have.
-
-    has_sd: whether the file says something of printed spreads.
-    """
-    places = [
-        (i, j, row, column, published.printed)
-        for i, row in enumerate(table.row_entries)
-        for j, (column, published) in enumerate(
-            zip(table.column_entries, row.published or (), strict=False)
-        )
-    ]
-    if any(one[-1].sd is not None for one in places) and not has_sd:
-        report.add((), "spreads are printed, but there is no [sd] with their ddof and runs")
-    largest: dict[int, Decimal] = {}
-    measured = []
-    for i, j, row, column, printed in places:
-        at, kind = ("rows", i, "published", j), row.kind or column.kind or table.kind
-        if kind == "control" and not printed.is_blank:
-            report.add(at, 'a control table prints nothing: write ""')
-        if kind not in ("empirical", "control") or row.skip or column.skip or printed.is_dash:
-            continue
-        if (row.metric or column.metric or table.metric) is None:
-            report.add(("rows", i), "no metric; give one in the row, the column or the table")
-        if printed.value is not None:
-            measured.append((i, j, row, column, printed.value))
-            largest[j] = max(largest.get(j, printed.value), printed.value)
-        elif not printed.is_blank:
-            said = f"'{printed.text}' is no number; give the row or column another kind, or skip"
-            report.add(at, said)
-    for i, j, row, column, value in measured:
-        margins = (("rows", i), row.margin), (("columns", j), column.margin), ((), table.margin)
-        where, margin = next(((at, one) for at, one in margins if one is not None), ((), None))
-        if margin is None:
-            report.add((), "empirical values need a [margin] with value and reason")
-        name = row.metric or column.metric or table.metric
-        unit = next((one for one in (row.unit, column.unit, table.unit) if one is not None), None)
-        if (problem := outside(float(value), name, unit)) is not None:
-            report.add(("rows", i, "published", j), problem)
-        known = metric(name)
-        if known is None or known.low is None or known.high is None:
-            continue
-        if largest[j] > 1 and row.unit is None and looks_like_fraction(float(value), name, unit):
-            report.add(
-                ("rows", i, "published", j),
-                f"{value:g} stands among percents and looks like a fraction; "
-                "if it is a percent, give its row unit = '%'",
-            )
-        low, high = known.bounds(unit)
-        if margin is not None and margin.value >= high - low:
-            report.add(
-                (*where, "margin", "value"),
-                f"{margin.value:g}{unit or ''} is as wide as the range of {name} ({low:g} to "
-                f"{high:g}{unit or ''}), so nothing could be discrepant; give a smaller margin",
-            )
