@@ -6,6 +6,8 @@ from ..benchmark.results import ClaimResult, Report, TableResult
 from ..benchmark.stats.intervals import Interval, t_interval
 from . import layout
 
+MOST = 10
+"""A larger ratio is not shown: the published difference is too small to divide by."""
 ON_OTHER_DATA = ("headline claim", "status", "data", "headroom", "difference here", "published")
 
 
@@ -21,8 +23,9 @@ def line(claim: ClaimResult) -> str:
     if answer.printed is not None:
         against = " (against the text)" if answer.printed < 0 else ""
         parts[0] += f", published {layout.number(answer.printed, sign=True)}{against}"
-    # Beyond ten the published difference is too small to divide by.
-    if answer.ratio is not None and abs(answer.ratio.mean) <= 10:
+    if answer.ratio is not None and abs(answer.ratio.mean) > MOST:
+        parts.append(f"beyond {MOST} times the published, which is small")
+    elif answer.ratio is not None:
         parts.append(f"{span(answer.ratio)} times the published")
     if answer.comparisons > 1:
         opposite = f", {answer.opposite} opposite" if answer.opposite else ""

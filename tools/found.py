@@ -125,7 +125,6 @@ def finding(paper: str, reports: list[Report]) -> Iterator[str]:
 
 def contradictions(report: Report) -> Iterator[str]:
     """What the audit finds inconsistent among the published numbers, a row each."""
-    yield from table("tables", "statement", "sum")
     wrong = defaultdict[tuple[str, str], list[str]](list)
     for one in report.tables:
         for found in one.findings:
@@ -133,6 +132,7 @@ def contradictions(report: Report) -> Iterator[str]:
                 wrong[
                     re.split(r" \((?:Section|Abstract|[IVX])", found.statement)[0], found.computed
                 ].append(one.id)
+    yield from table("tables", "statement", "sum") if wrong else ("The audit found nothing.",)
     for (statement, computed), places in wrong.items():
         yield row(", ".join(places), statement, computed)
 

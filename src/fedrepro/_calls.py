@@ -174,8 +174,8 @@ def judge(
     if protocol not in ("full", "scaled"):
         raise FedreproError(f"protocol must be 'full' or 'scaled', not {protocol!r}")
     found = _paper(paper)
-    given = [results] if isinstance(results, (str, Path)) else results
-    files = [Path(one) for one in given] if isinstance(given, Sequence) else []
+    args = [results] if isinstance(results, (str, Path)) else results
+    files = [Path(one) for one in args] if isinstance(args, Sequence) else []
     names = [file.name for file in files]
     report = judge_external(
         found,

@@ -77,13 +77,13 @@ def build_parser(first: str = "") -> argparse.ArgumentParser:
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
     """What a command line asks for; one that cannot be read ends the process with 2."""
-    given, unknown = build_parser("".join(words[:1])).parse_known_args(words)
+    args, unknown = build_parser("".join(words[:1])).parse_known_args(words)
     if unknown:
-        names = [name for one in given.verb._actions for name in one.option_strings]
+        names = [name for one in args.verb._actions for name in one.option_strings]
         option = unknown[0].partition("=")[0]
         hint = suggestion(option, names) if option.startswith("-") else ""
-        given.verb.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
-    return given
+        args.verb.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+    return args
 
 
 def script() -> int:
@@ -111,9 +111,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with redirect_stdout(Output(sys.stdout)):
         try:
             words = sys.argv[1:] if arguments is None else arguments
-            given = parse(words)
-            _options.complete(given)
-            code = _executed(given)
+            args = parse(words)
+            _options.complete(args)
+            code = _executed(args)
             # What waits in the buffer may still be refused; at exit nobody could say so.
             sys.stdout.flush()
             return code
@@ -133,10 +133,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 2
 
 
-def _executed(given: argparse.Namespace) -> int:
+def _executed(args: argparse.Namespace) -> int:
     """A command's exit code; `FedreproError` where code that it called would end the process."""
     try:
-        return int(given.execute(given) or 0)
+        return int(args.execute(args) or 0)
     except (SystemExit, GeneratorExit) as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
         said = f"{place.filename}:{place.lineno} raises {type(error).__name__}"

@@ -57,7 +57,7 @@ def judged(
     return judge(plan, trials, command=command_line(), wall_s=wall_s, audit=audit)
 
 
-def trained(plan: Plan, store: Store, given: argparse.Namespace) -> Mapping[str, str]:
+def trained(plan: Plan, store: Store, args: argparse.Namespace) -> Mapping[str, str]:
     """Trains what the store lacks, or open claims need; by run key, why a run was not tried."""
     from rich.console import Console
 
@@ -70,10 +70,10 @@ def trained(plan: Plan, store: Store, given: argparse.Namespace) -> Mapping[str,
         complain(sentence)
     # In this very process a debugger may wait for words, over which no bar is drawn.
     no_bar = Console(stderr=True, highlight=False, force_terminal=False)
-    progress = Display(no_bar) if given.jobs == 0 else Display()
-    how = options.execution(given) | {"progress": progress}
-    budget = getattr(given, "budget", None)  # commands beside `run` have none
-    if getattr(given, "until_decided", False):
+    progress = Display(no_bar) if args.jobs == 0 else Display()
+    how = options.execution(args) | {"progress": progress}
+    budget = getattr(args, "budget", None)  # commands beside `run` have none
+    if getattr(args, "until_decided", False):
         done = train_until_decided(
             plan,
             store,
@@ -100,13 +100,13 @@ def show(reports: Sequence[Report], folder: Path) -> int:
     return 2 if failed else scoreboard.exit_code(reports)
 
 
-def default_folder(plan: Plan, given: argparse.Namespace) -> Path:
+def default_folder(plan: Plan, args: argparse.Namespace) -> Path:
     """`results/reports/<paper>-<profile>[-on-<set>]`, another one for less than the whole."""
     parts = [plan.paper.id, plan.profile.name]
     parts += ["on", file_name(plan.on)] if plan.on else []
     parts += ["reading", *plan.paper.readings] if plan.paper.readings else []
-    parts += ["tables", *given.tables] if given.tables else []
-    parts += ["some-rows"] if given.rows else []
+    parts += ["tables", *args.tables] if args.tables else []
+    parts += ["some-rows"] if args.rows else []
     changes = dict(plan.sets)
     parts += [str(changes.pop(PRECISION))] if PRECISION in changes else []
     parts += ["series", str(plan.profile.series)] if plan.has_other_series else []

@@ -206,73 +206,73 @@ EXECUTION = (
 """How trials are run."""
 
 
-def complete(given: argparse.Namespace) -> None:
+def complete(args: argparse.Namespace) -> None:
     """Fills in the folder of data, and checks where trials would run, whatever is stored.
 
     Of commands that read specs, it also says which names of other packages are left out. Raises
     `FedreproError` for a device or a cluster that is not there.
     """
-    if getattr(given, "data_dir", "") is None and os.environ.get("FEDREPRO_DATA"):
-        given.data_dir = Path(os.environ["FEDREPRO_DATA"])
-    for told in names.left_out() if "specs" in given else ():
+    if getattr(args, "data_dir", "") is None and os.environ.get("FEDREPRO_DATA"):
+        args.data_dir = Path(os.environ["FEDREPRO_DATA"])
+    for told in names.left_out() if "specs" in args else ():
         complain(told)
-    if "cluster" not in given or (given.cluster, given.device) in _ANYWHERE:
+    if "cluster" not in args or (args.cluster, args.device) in _ANYWHERE:
         return
     from fedrepro.benchmark.execution.run import executor_for
 
-    executor_for(where(given))
+    executor_for(where(args))
 
 
-def where(given: argparse.Namespace) -> "ExecutorOptions":
+def where(args: argparse.Namespace) -> "ExecutorOptions":
     """Where trials run; on nothing else does an executor depend."""
     from fedrepro.benchmark.execution.executors import ExecutorOptions
 
-    return ExecutorOptions(given.data_dir, given.device, given.jobs, given.cluster)
+    return ExecutorOptions(args.data_dir, args.device, args.jobs, args.cluster)
 
 
-def execution(given: argparse.Namespace) -> dict[str, Any]:
+def execution(args: argparse.Namespace) -> dict[str, Any]:
     """What `benchmark.execution.run.execute` takes of them."""
     names = "data_dir device jobs download verbose cluster time_limit checkpoint_every"
-    return {name: getattr(given, name) for name in names.split()}
+    return {name: getattr(args, name) for name in names.split()}
 
 
-def specs(given: argparse.Namespace) -> tuple[Path, ...]:
+def specs(args: argparse.Namespace) -> tuple[Path, ...]:
     """The folders in which papers are looked for, one's own first; `SpecError` without a paper.
 
     Of the papers that the command is asked for it says which one of one's own hides another.
     """
-    folders = searched(given.specs)
-    asked = getattr(given, "papers", None) or [getattr(given, "paper", None)]
+    folders = searched(args.specs)
+    asked = getattr(args, "papers", None) or [getattr(args, "paper", None)]
     for id, (chosen, other) in hidden(folders).items():
         if id in asked or not any(asked):
             complain(f"{id} is read from {chosen}, not from {other}")
     return folders
 
 
-def paper(given: argparse.Namespace) -> Paper:
+def paper(args: argparse.Namespace) -> Paper:
     """The paper that is named."""
-    return load_paper(given.paper, specs(given))
+    return load_paper(args.paper, specs(args))
 
 
-def papers(given: argparse.Namespace) -> tuple[Paper, ...]:
+def papers(args: argparse.Namespace) -> tuple[Paper, ...]:
     """Those named, or all."""
-    return load_papers(specs(given), ids=given.papers)
+    return load_papers(specs(args), ids=args.papers)
 
 
-def papers_with_profile(given: argparse.Namespace) -> Iterator[Paper]:
+def papers_with_profile(args: argparse.Namespace) -> Iterator[Paper]:
     """One by one, the papers named, or of all those with the profile; says which are left out."""
-    root = specs(given)
+    root = specs(args)
     problems: list[Problem] = []
-    for id in dict.fromkeys(given.papers) or paper_ids(root):
+    for id in dict.fromkeys(args.papers) or paper_ids(root):
         try:
             paper = load_paper(id, root)
         except InvalidSpecError as error:
             problems += error.problems
             continue
-        if given.papers or given.profile in paper.profiles:
+        if args.papers or args.profile in paper.profiles:
             yield paper
         else:
-            complain(f"{id} has no profile '{given.profile}': left out")
+            complain(f"{id} has no profile '{args.profile}': left out")
     if problems:
         raise InvalidSpecError(problems)
 
@@ -296,32 +296,32 @@ def parse_sets(pairs: list[str]) -> list[tuple[str, object]]:
     return parsed
 
 
-def one_is_named(given: argparse.Namespace) -> bool:
+def one_is_named(args: argparse.Namespace) -> bool:
     """Whether one paper is; else `FedreproError` for options that only one paper can have."""
-    alone = len(given.papers) == 1
-    if not alone and (given.tables or given.rows or given.on or given.sets or given.readings):
+    alone = len(args.papers) == 1
+    if not alone and (args.tables or args.rows or args.on or args.sets or args.readings):
         names = "--tables, --rows, --on, --reading and --set"
         raise FedreproError(f"{names} need one paper: name it")
     return alone
 
 
-def plan(given: argparse.Namespace, paper: Paper) -> "Plan":
+def plan(args: argparse.Namespace, paper: Paper) -> "Plan":
     """The plan of a paper that `CELLS` ask for; raises `SpecError`."""
     from fedrepro._calls import plan
 
-    precision = [] if given.precision is None else [(PRECISION, given.precision)]
+    precision = [] if args.precision is None else [(PRECISION, args.precision)]
     names = ("tables", "rows", "on", "trials", "series", "readings", "data_dir")
-    same = {name: getattr(given, name) for name in names}
-    sets = [*parse_sets(given.sets), *precision]
-    same["download"] = getattr(given, "download", False)
-    return plan(paper, given.profile, sets=sets, **same)
+    same = {name: getattr(args, name) for name in names}
+    sets = [*parse_sets(args.sets), *precision]
+    same["download"] = getattr(args, "download", False)
+    return plan(paper, args.profile, sets=sets, **same)
 
 
-def estimator_for(given: argparse.Namespace, store: "Store") -> "TrialTimes":
+def estimator_for(args: argparse.Namespace, store: "Store") -> "TrialTimes":
     """Learns from what is stored; asked for only if a trial is missing, or estimates are shown."""
     from fedrepro.benchmark.execution.executors.local import LocalExecutor
     from fedrepro.benchmark.planning.estimate import TrialTimes
     from fedrepro.benchmark.training.training import device_name
 
-    here = LocalExecutor(where(given))
+    here = LocalExecutor(where(args))
     return TrialTimes(device_name(here.device), store.records(), workers=here.workers or 1)

@@ -16,11 +16,11 @@ ARGUMENTS = (
 )
 
 
-def execute(given: argparse.Namespace) -> int:
+def execute(args: argparse.Namespace) -> int:
     """1 if anything is inconsistent and --strict was given, else 0."""
-    audited = [(paper, findings_for(paper)) for paper in options.papers(given)]
+    audited = [(paper, findings_for(paper)) for paper in options.papers(args)]
     findings = [one for _, found in audited for one in found]
-    if given.json:
+    if args.json:
         print_json([one.as_plain() for one in findings])
     else:
         for paper, found in audited:
@@ -33,14 +33,14 @@ def execute(given: argparse.Namespace) -> int:
                     print(folded(f"    published: {one.published}", 15))
                     print(folded(f"    computed:  {one.computed}", 15))
             print()
-    if given.out is not None:
+    if args.out is not None:
         from fedrepro.reports.audit import FILES
         from fedrepro.reports.publish import replacing, write_text
 
-        with replacing(given.out, FILES) as aside:
+        with replacing(args.out, FILES) as aside:
             for name, render in FILES.items():
                 write_text(aside / name, render(audited))
-        for name in () if given.json else FILES:
-            print(f"wrote {given.out / name}")
+        for name in () if args.json else FILES:
+            print(f"wrote {args.out / name}")
     wrong = any(one.status == "inconsistent" for one in findings)
-    return 1 if given.strict and wrong else 0
+    return 1 if args.strict and wrong else 0

@@ -11,9 +11,9 @@ EXAMPLE = "fedrepro check cpcfl"
 ARGUMENTS = options.PAPERS
 
 
-def execute(given: argparse.Namespace) -> int:
+def execute(args: argparse.Namespace) -> int:
     """2 if there are problems, else 1 if a name is not implemented."""
-    papers = options.papers(given)
+    papers = options.papers(args)
     problems, unimplemented = check(papers)
     for problem in problems:
         print(problem)

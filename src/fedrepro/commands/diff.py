@@ -23,9 +23,9 @@ ARGUMENTS = (
 )
 
 
-def execute(given: argparse.Namespace) -> int:
+def execute(args: argparse.Namespace) -> int:
     """Prints the differences; 1 if there are any, 3 if neither side has a trial, else 0."""
-    before, after = _read(given.before), _read(given.after)
+    before, after = _read(args.before), _read(args.after)
     pairs = {name: (before[name], after[name]) for name in before if name in after}
     if not pairs:
         raise FedreproError(NOTHING_SHARED)
@@ -38,12 +38,12 @@ def execute(given: argparse.Namespace) -> int:
         for one in movements
         if one.what != "value" or one.regression
     ]
-    if given.html is not None:
+    if args.html is not None:
         from fedrepro.reports.pages import side_by_side
 
-        write_whole(given.html, side_by_side(pairs, moved).encode("utf-8", "replace"))
+        write_whole(args.html, side_by_side(pairs, moved).encode("utf-8", "replace"))
     trained = sum(len(a.trained.keys() & b.trained.keys()) for a, b in pairs.values())
-    if given.json:
+    if args.json:
         print_json([asdict(one) for one in found])
     else:
         for one in found:

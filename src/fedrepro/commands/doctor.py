@@ -13,7 +13,7 @@ EXAMPLE = "fedrepro doctor --data-dir data"
 ARGUMENTS = (options.SPECS, *options.PLACES)
 
 
-def execute(given: argparse.Namespace) -> int:
+def execute(args: argparse.Namespace) -> int:
     """Prints the diagnosis; 2 if data are damaged, else 0."""
     from fedrepro.benchmark.execution.executors import ExecutorOptions
     from fedrepro.benchmark.execution.executors.local import LocalExecutor
@@ -23,13 +23,13 @@ def execute(given: argparse.Namespace) -> int:
     devices = {name: device_name(name) for name in dict.fromkeys(("cpu", *here.devices))}
     devices["CUDA"] = "no" if here.device == "cpu" else "yes"
     devices["processes"] = f"{here.workers} by default"
-    stored = sum(1 for _ in store_at(given.store).records())
+    stored = sum(1 for _ in store_at(args.store).records())
     installed = {"fedrepro": f"{__version__}, commit {commit() or 'unknown'}"}
     found = {
         "installed": {**installed, **versions()},
         "devices": devices,
-        "store": {str(given.store): f"{stored} finished trials"},
-        "data": dict(_data(given)),
+        "store": {str(args.store): f"{stored} finished trials"},
+        "data": dict(_data(args)),
     }
     for title, facts in found.items():
         print(f"{title}:")
@@ -39,7 +39,7 @@ def execute(given: argparse.Namespace) -> int:
     return 2 if any(fact.startswith("damaged") for fact in found["data"].values()) else 0
 
 
-def _data(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
+def _data(args: argparse.Namespace) -> Iterator[tuple[str, str]]:
     """Each part of each set, of a family of one set: read whole, so that damage shows."""
     from fedrepro.benchmark import data, data_names
 
@@ -47,7 +47,7 @@ def _data(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
         known = data.find(name)
         for part in ("train", "test") if known.n_classes else ("unlabeled",):
             try:
-                loaded = data.load(name, part, data_dir=given.data_dir)
+                loaded = data.load(name, part, data_dir=args.data_dir)
             except MissingDataError:
                 yield f"{name}/{part}", f"missing: {known.how_to_get()}"
             except DataError as error:

@@ -29,21 +29,21 @@ ARGUMENTS = (
 )
 
 
-def execute(given: argparse.Namespace) -> int:
+def execute(args: argparse.Namespace) -> int:
     """Reads, judges and reports."""
-    paper = options.paper(given)
-    tables = ["tables", *given.tables] if given.tables else []
-    place = given.out or folder_of(paper.id, "external", *tables)
-    rows = read_files(given.results, paper)
+    paper = options.paper(args)
+    tables = ["tables", *args.tables] if args.tables else []
+    place = args.out or folder_of(paper.id, "external", *tables)
+    rows = read_files(args.results, paper)
     from fedrepro.benchmark.judging.external import judge_external
 
     report = judge_external(
         paper,
         rows,
         command=command_line(),
-        tables=given.tables,
-        protocol=given.protocol,
-        note=given.note,
-        files=[file.name for file in given.results],
+        tables=args.tables,
+        protocol=args.protocol,
+        note=args.note,
+        files=[file.name for file in args.results],
     )
     return show([report], place)

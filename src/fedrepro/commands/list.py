@@ -12,9 +12,9 @@ ALIASES = ("tables",)
 ARGUMENTS = options.PAPERS
 
 
-def execute(given: argparse.Namespace) -> None:
+def execute(args: argparse.Namespace) -> None:
     """Prints one line a table, as it is written."""
-    for paper in load_papers(options.specs(given), ids=given.papers, read=outline):
+    for paper in load_papers(options.specs(args), ids=args.papers, read=outline):
         print(folded(f"{paper.id}: {paper.title}"))
         print(f"  profiles: {', '.join(paper.profiles)}")
         width = max((len(table.id) for table in paper.tables), default=0)

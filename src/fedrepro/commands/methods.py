@@ -20,11 +20,11 @@ Contribution = tuple[str, str, type]
 ARGUMENTS = (options.option("name", nargs="?", metavar="NAME", help="tell all about this one"),)
 
 
-def execute(given: argparse.Namespace) -> None:
+def execute(args: argparse.Namespace) -> None:
     """Prints one line a contribution, or one contribution whole."""
     for told in names.left_out():
         complain(told)
-    known, name = list(_known(given.name)), given.name
+    known, name = list(_known(args.name)), args.name
     shown = [one for one in known if name in (None, one[1])]
     if not shown:
         hint = suggestion(name, sorted({one[1] for one in known}))

@@ -31,25 +31,25 @@ ARGUMENTS = (
 )
 
 
-def execute(given: argparse.Namespace) -> int:
+def execute(args: argparse.Namespace) -> int:
     """Runs the plan as taken and under each reading; the report is of the first, with a curve."""
     clock = perf_counter()
-    taken = options.plan(given, options.paper(given))
-    usual = default_folder(taken, given)
-    folder = given.out or folder_of(usual.name, "multiverse", *(given.others or ()))
-    plans, store = [taken, *_others(taken, given.others)], store_at(given.store)
-    if given.dry_run:
+    taken = options.plan(args, options.paper(args))
+    usual = default_folder(taken, args)
+    folder = args.out or folder_of(usual.name, "multiverse", *(args.others or ()))
+    plans, store = [taken, *_others(taken, args.others)], store_at(args.store)
+    if args.dry_run:
         missing = dict.fromkeys(
             trial for plan in plans for trial in plan.trials_to_run() if store.find(*trial) is None
         )
-        left = options.estimator_for(given, store).of(missing) if missing else None
+        left = options.estimator_for(args, store).of(missing) if missing else None
         lines = ["no trial is missing"] if left is None else left.lines()
         print(f"{len(plans)} sets of readings; {'; '.join(lines)}")
         return 0
     reports = []
     for plan in plans:
         print(f"readings: {', '.join(plan.paper.readings) or 'as taken'}", flush=True)
-        reports.append(judged(plan, store, trained(plan, store, given), audit=False))
+        reports.append(judged(plan, store, trained(plan, store, args), audit=False))
     provenance = replace(reports[0].provenance, wall_s=perf_counter() - clock)
     universes = []
     for one in reports:

@@ -31,14 +31,14 @@ ARGUMENTS = (
 )
 
 
-def execute(given: argparse.Namespace) -> None:
+def execute(args: argparse.Namespace) -> None:
     """Writes two files and says what to do next."""
-    root, module = given.root, given.name.replace("-", "_")
-    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", given.name):
-        raise FedreproError(f"'{given.name}': small letters, digits and single hyphens only")
+    root, module = args.root, args.name.replace("-", "_")
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", args.name):
+        raise FedreproError(f"'{args.name}': small letters, digits and single hyphens only")
     if keyword.iskeyword(module) or module == "base":
         said = "is a word of Python or of this project; choose another name"
-        raise FedreproError(f"'{given.name}' {said}")
+        raise FedreproError(f"'{args.name}' {said}")
     package = root / "methods" / "federated"
     for needed in (package, root / "tests" / "methods"):
         if not needed.is_dir():
@@ -47,16 +47,16 @@ def execute(given: argparse.Namespace) -> None:
                 "elsewhere `fedrepro new-project` makes one of your own"
             )
     families = sorted(place.parent.name for place in package.glob("*/__init__.py"))
-    if given.family not in families:
-        raise FedreproError(f"no family '{given.family}' (families: {', '.join(families)})")
+    if args.family not in families:
+        raise FedreproError(f"no family '{args.family}' (families: {', '.join(families)})")
     for path in package.glob(f"*/{module}.py"):
         raise FedreproError(f"{path} is there already; choose another name")
-    name = "".join(part.capitalize() for part in given.name.split("-"))
+    name = "".join(part.capitalize() for part in args.name.split("-"))
     if name in _NAMES:
         name += "Method"
     test = f"tests/methods/test_{module}.py"
-    own = f"from fedrepro.methods.federated.{given.family}.{module} import {name}"
-    code = template("method.py", title=given.name, cls=name, test=test, federated=".")
+    own = f"from fedrepro.methods.federated.{args.family}.{module} import {name}"
+    code = template("method.py", title=args.name, cls=name, test=test, federated=".")
     tests = template("method_test.py", cls=name, imports="\n".join(sorted([own, *_USED])))
-    write_new({package / given.family / f"{module}.py": code, root / test: tests})
-    print(f'try it: pytest {test}; then name it in a spec: method = "{given.name}"')
+    write_new({package / args.family / f"{module}.py": code, root / test: tests})
+    print(f'try it: pytest {test}; then name it in a spec: method = "{args.name}"')

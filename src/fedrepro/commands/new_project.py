@@ -14,9 +14,9 @@ EXAMPLE = "fedrepro new-project my-paper"
 ARGUMENTS = (options.folder("folder", "made if it is new"),)
 
 
-def execute(given: argparse.Namespace) -> None:
+def execute(args: argparse.Namespace) -> None:
     """Writes the files of the folder and says what to do next."""
-    root: Path = given.folder.absolute()
+    root: Path = args.folder.absolute()
     test, method = "tests/test_mypaper.py", {"title": "My method", "cls": "MyMethod"}
     files = {
         "README.md": template("readme.md"),
@@ -34,7 +34,7 @@ def execute(given: argparse.Namespace) -> None:
         ".gitignore": template("gitignore"),
     }
     write_new({root / name: text for name, text in files.items()})
-    print(f"next: cd {given.folder}; fedrepro check mypaper; fedrepro run mypaper --profile smoke")
+    print(f"next: cd {args.folder}; fedrepro check mypaper; fedrepro run mypaper --profile smoke")
 
 
 def template(file: str, **words: str) -> str:

@@ -34,29 +34,29 @@ _PUBLISHED = """\
 # trials = 5"""
 
 
-def execute(given: argparse.Namespace) -> int:
+def execute(args: argparse.Namespace) -> int:
     """Writes the draft and checks the paper; 2 for problems, 1 if a cell was not understood."""
-    for option, name in (("--paper", given.paper), ("--table", given.table)):
+    for option, name in (("--paper", args.paper), ("--table", args.table)):
         refused = limits.name_problem(name)
         if refused is not None:
             raise FedreproError(f"{option}: {refused}")
-    for option, text in (("--title", given.title), ("--metric", given.metric)):
+    for option, text in (("--title", args.title), ("--metric", args.metric)):
         if text.encode("utf-8", "ignore").decode() != text:
             raise FedreproError(f"{option}: {text!r} is not UTF-8 text")
-    root = given.specs or first_own_folder()
-    folder = root / given.paper
-    comes_along = paper_folders().get(given.paper)
+    root = args.specs or first_own_folder()
+    folder = root / args.paper
+    comes_along = paper_folders().get(args.paper)
     if comes_along is not None and not folder.exists():
         raise FedreproError(
-            f"--paper: '{given.paper}' is bundled with fedrepro, and a paper of your own would "
+            f"--paper: '{args.paper}' is bundled with fedrepro, and a paper of your own would "
             f"hide all its tables: choose another id, or copy {comes_along} to {folder} first"
         )
-    parsed = parse(_read(given.source))
-    text = draft(parsed, table=given.table, title=given.title, metric=given.metric)
-    paper = template("paper.toml", id=given.paper, published=_PUBLISHED)
+    parsed = parse(_read(args.source))
+    text = draft(parsed, table=args.table, title=args.title, metric=args.metric)
+    paper = template("paper.toml", id=args.paper, published=_PUBLISHED)
     new = {} if (folder / PAPER_FILE).exists() else {folder / PAPER_FILE: paper}
-    write_new({**new, folder / f"{given.table}.toml": text})
-    problems, _ = check([load_paper(given.paper, root)])
+    write_new({**new, folder / f"{args.table}.toml": text})
+    problems, _ = check([load_paper(args.paper, root)])
     for line in (*map(str, problems), *parsed.report()):
         print(line)
     if parsed.count("odd"):

@@ -27,25 +27,25 @@ ARGUMENTS = (
 )
 
 
-def execute(given: argparse.Namespace) -> int:
+def execute(args: argparse.Namespace) -> int:
     """Prints the plan, of several papers a line each and all of it; 3 if it holds no run."""
     from fedrepro.benchmark.planning.summary import Summary
 
-    alone = options.one_is_named(given)
-    store = Store(given.store)
-    estimator = cache(lambda: options.estimator_for(given, store))
+    alone = options.one_is_named(args)
+    store = Store(args.store)
+    estimator = cache(lambda: options.estimator_for(args, store))
     size: Counter[str] = Counter()
     missing: dict[Trial, None] = {}
-    for paper in options.papers_with_profile(given):
-        plan = options.plan(given, paper)
-        if given.measure:
-            _measure(plan, store, estimator(), given)
+    for paper in options.papers_with_profile(args):
+        plan = options.plan(args, paper)
+        if args.measure:
+            _measure(plan, store, estimator(), args)
             estimator.cache_clear()
         summary = Summary(plan, store, estimator)
         size.update(papers=1, cells=len(summary.plan.cells), trials=summary.trials)
         missing.update(dict.fromkeys(summary.missing))
         print(*(summary.lines() if alone else [summary.line()]), sep="\n", flush=True)
-        for run in plan.runs if given.runs else ():
+        for run in plan.runs if args.runs else ():
             print(f"  {run.key}  {summary.sharing.get(run, 0):>3} cells  {run.description}")
     if not alone:
         left = estimator().of(missing) if missing else None
@@ -55,14 +55,14 @@ def execute(given: argparse.Namespace) -> int:
     return 0 if size["trials"] else 3
 
 
-def _measure(plan: Plan, store: Store, known: "TrialTimes", given: argparse.Namespace) -> None:
+def _measure(plan: Plan, store: Store, known: "TrialTimes", args: argparse.Namespace) -> None:
     from fedrepro.benchmark.config import chain
     from fedrepro.benchmark.execution.data_availability import DataAvailability
     from fedrepro.benchmark.execution.display import Display
     from fedrepro.benchmark.execution.run import execute
 
-    data = DataAvailability(given.data_dir, given.download)
+    data = DataAvailability(args.data_dir, args.download)
     missing = dict.fromkeys(run for run, seed in plan.trials_to_run() if not store.find(run, seed))
     runs = [run for run in missing if not any(map(data.problem, chain(run)))]
     trials = known.to_measure(runs)
-    execute(plan, store, trials=trials, progress=Display(), **options.execution(given))
+    execute(plan, store, trials=trials, progress=Display(), **options.execution(args))

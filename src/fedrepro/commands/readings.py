@@ -17,13 +17,13 @@ ARGUMENTS = (
 )
 
 
-def execute(given: argparse.Namespace) -> None:
+def execute(args: argparse.Namespace) -> None:
     """Prints every choice with its alternatives and what each would change."""
-    paper = options.paper(given)
-    plan = make_plan(paper, given.profile)
+    paper = options.paper(args)
+    plan = make_plan(paper, args.profile)
     changes = {one.name: _change(plan, one.name) for one in readings_of(paper)}
     choices = list(choices_of(paper))
-    shown = [one for one in choices if one[0].alternatives or given.all]
+    shown = [one for one in choices if one[0].alternatives or args.all]
     for choice, table in shown:
         where = "" if table is None else f" (table {table})"
         print(f"{choice.name or '-'}{where}: {choice.setting}")
@@ -35,7 +35,7 @@ def execute(given: argparse.Namespace) -> None:
     n_fixed = len(choices) - n_open
     print(
         f"{paper.id}: {n_open} choices with {len(changes)} other readings; {n_fixed} choices "
-        "without another one to select" + ("" if given.all else " (--all lists them)")
+        "without another one to select" + ("" if args.all else " (--all lists them)")
     )
 
 

@@ -47,59 +47,59 @@ ARGUMENTS = (
 )
 
 
-def execute(given: argparse.Namespace) -> int:
+def execute(args: argparse.Namespace) -> int:
     """1 if anything has regressed or a trial failed, 2 without a baseline, else 0."""
-    if given.record and given.exact:
+    if args.record and args.exact:
         raise FedreproError("--record compares nothing: leave out --exact")
-    if given.with_failed and not given.record:
+    if args.with_failed and not args.record:
         raise FedreproError("--with-failed needs --record")
     # What the last comparison left must not outlive an error of this one.
-    for name in regressions.FILES if given.out is not None else ():
-        (given.out / name).unlink(missing_ok=True)
+    for name in regressions.FILES if args.out is not None else ():
+        (args.out / name).unlink(missing_ok=True)
     papers = []
-    for paper in options.papers(given):
-        if given.papers or given.record or _place(paper, given).exists():
+    for paper in options.papers(args):
+        if args.papers or args.record or _place(paper, args).exists():
             papers.append(paper)
         else:
             complain(f"{paper.id} has no baseline: left out")
     if not papers:  # a gate that measures nothing must not pass
-        said = f"no paper has a baseline in {given.baselines}; record one with --record"
+        said = f"no paper has a baseline in {args.baselines}; record one with --record"
         raise FedreproError(said)
-    found = [_one(paper, given) for paper in papers]
+    found = [_one(paper, args) for paper in papers]
     compared = [one for _, one, _ in found if one is not None]
-    if given.out is not None:
+    if args.out is not None:
         from fedrepro.reports.publish import write_report
 
-        write_report([report for report, _, _ in found], given.out)
+        write_report([report for report, _, _ in found], args.out)
         for name, text in regressions.files(compared).items() if compared else ():
-            write_whole(given.out / name, text.encode())
-        print(f"report: {given.out / 'report.html'}")
+            write_whole(args.out / name, text.encode())
+        print(f"report: {args.out / 'report.html'}")
     return max(code for _, _, code in found)
 
 
-def _place(paper: Paper, given: argparse.Namespace) -> Path:
-    return baselines.path_for(given.baselines, paper.id, given.profile, given.on)
+def _place(paper: Paper, args: argparse.Namespace) -> Path:
+    return baselines.path_for(args.baselines, paper.id, args.profile, args.on)
 
 
-def _one(paper: Paper, given: argparse.Namespace) -> tuple[Report, BaselineCheck | None, int]:
+def _one(paper: Paper, args: argparse.Namespace) -> tuple[Report, BaselineCheck | None, int]:
     """The report on a paper, how it compares with its baseline, and the exit code."""
-    clock, path = perf_counter(), _place(paper, given)
-    baseline = None if given.record else baselines.load(path)
-    where = {"data_dir": given.data_dir, "download": given.download}
-    plan = make_plan(paper, given.profile, on=given.on, **where)
-    store = store_at(given.store)
-    not_run = trained(plan, store, given)
-    report = judged(plan, store, not_run, since=clock, audit=given.out is not None)
+    clock, path = perf_counter(), _place(paper, args)
+    baseline = None if args.record else baselines.load(path)
+    where = {"data_dir": args.data_dir, "download": args.download}
+    plan = make_plan(paper, args.profile, on=args.on, **where)
+    store = store_at(args.store)
+    not_run = trained(plan, store, args)
+    report = judged(plan, store, not_run, since=clock, audit=args.out is not None)
     for trial in failed_trials(report):
         print(f"{paper.id}: FAILED, {trial}")
     if baseline is None:
-        _check_failed(report, given.with_failed)
+        _check_failed(report, args.with_failed)
         recorded = baselines.recorded(report)
         blind_cells(recorded, report)
         baselines.save(path, recorded)
         print(f"{paper.id}: baseline recorded in {path}")
         return report, None, 0
-    found = check(baseline, report, exact=given.exact)
+    found = check(baseline, report, exact=args.exact)
     for line in regressions.lines(found, paint):
         print(line)
     return report, found, int(not found.passed)

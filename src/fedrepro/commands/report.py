@@ -20,14 +20,14 @@ ARGUMENTS = (
 )
 
 
-def execute(given: argparse.Namespace) -> int:
+def execute(args: argparse.Namespace) -> int:
     """Judges and reports."""
     clock = time.perf_counter()
-    alone = options.one_is_named(given)
-    store = store_at(given.store)
-    plans = [options.plan(given, paper) for paper in options.papers_with_profile(given)]
+    alone = options.one_is_named(args)
+    store = store_at(args.store)
+    plans = [options.plan(args, paper) for paper in options.papers_with_profile(args)]
     if not plans:
-        raise FedreproError(f"no paper has a profile '{given.profile}'; fedrepro list names them")
-    usual = default_folder(plans[0], given) if alone else folder_of("all", given.profile)
-    reports = [judged(plan, store, since=clock, include_stale=given.stale) for plan in plans]
-    return show(reports, given.out or usual)
+        raise FedreproError(f"no paper has a profile '{args.profile}'; fedrepro list names them")
+    usual = default_folder(plans[0], args) if alone else folder_of("all", args.profile)
+    reports = [judged(plan, store, since=clock, include_stale=args.stale) for plan in plans]
+    return show(reports, args.out or usual)

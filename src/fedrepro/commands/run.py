@@ -27,11 +27,11 @@ ARGUMENTS = (
 )
 
 
-def execute(given: argparse.Namespace) -> int:
+def execute(args: argparse.Namespace) -> int:
     """Runs, judges and reports."""
     clock = perf_counter()
-    plan = options.plan(given, options.paper(given))
-    store = store_at(given.store)
+    plan = options.plan(args, options.paper(args))
+    store = store_at(args.store)
     # Before the training, so that a name that no folder can have costs no work.
-    folder = given.out or default_folder(plan, given)
-    return show([judged(plan, store, trained(plan, store, given), since=clock)], folder)
+    folder = args.out or default_folder(plan, args)
+    return show([judged(plan, store, trained(plan, store, args), since=clock)], folder)

@@ -11,10 +11,10 @@ ALIASES = ("baselines",)
 ARGUMENTS = options.PAPERS
 
 
-def execute(given: argparse.Namespace) -> None:
+def execute(args: argparse.Namespace) -> None:
     """Prints one page on the papers named, or on all."""
-    given.profile = "paper"
-    plans = [make_plan(one, given.profile) for one in options.papers_with_profile(given)]
+    args.profile = "paper"
+    plans = [make_plan(one, args.profile) for one in options.papers_with_profile(args)]
     from fedrepro.reports.settings import render
 
     print(render(plans), end="")

@@ -23,15 +23,15 @@ ARGUMENTS = (
 )
 
 
-def execute(given: argparse.Namespace) -> None:
+def execute(args: argparse.Namespace) -> None:
     """Prints the table."""
-    given.tables = [given.table]
-    store, paper = store_at(given.store), options.paper(given)
-    report = judged(options.plan(given, paper), store, audit=given.format == "text")
-    shown = _shown(report, given.format)
-    if given.out is not None:
-        write_whole(given.out, shown)
-    elif given.format in ("png", "pdf"):
+    args.tables = [args.table]
+    store, paper = store_at(args.store), options.paper(args)
+    report = judged(options.plan(args, paper), store, audit=args.format == "text")
+    shown = _shown(report, args.format)
+    if args.out is not None:
+        write_whole(args.out, shown)
+    elif args.format in ("png", "pdf"):
         sys.stdout.flush()
         os.write(sys.stdout.fileno(), shown)
     else:

@@ -14,10 +14,10 @@ ARGUMENTS = (
 )
 
 
-def execute(given: argparse.Namespace) -> None:
+def execute(args: argparse.Namespace) -> None:
     """Prints the file, and as messages which cells have no line in it."""
-    paper = options.paper(given)
-    text, without = template(paper, given.tables, given.trials)
+    paper = options.paper(args)
+    text, without = template(paper, args.tables, args.trials)
     print(text, end="")
     for why, n in without.items():
         complain(f"{n} cell{'s have' if n > 1 else ' has'} no line: {why}")
