@@ -35,9 +35,7 @@ DAMAGED = (KeyError, IndexError, TypeError, ValueError, AttributeError, RuntimeE
 
 def taken_apart(tree: Tree) -> tuple[Any, list[Bytes]]:
     """JSON, and the numbers of each tensor as bytes; of those on the CPU nothing is copied.
-
-    Raises `TypeError` for anything that a tree cannot hold.
-    """
+    Raises `TypeError` for anything that a tree cannot hold."""
     flat: list[Bytes] = []
     return _plain(tree, flat), flat
 
@@ -46,9 +44,7 @@ def put_together(
     plain: Any, flat: Sequence[Bytes], packages: Sequence[str], device: torch.device
 ) -> Tree:
     """The tree of which `taken_apart` made `plain` and `flat`; else one of `DAMAGED` is raised.
-
-    packages: those whose dataclasses may be made. device: for tensors that were on no CPU.
-    """
+    packages: those whose dataclasses may be made. device: for tensors that were on no CPU."""
     if plain is None or isinstance(plain, bool | int | float | str):
         return plain
 

@@ -56,9 +56,7 @@ class Outcome:
 
 def mean_over_models(each: Sequence[Outcome]) -> Outcome:
     """Means of the metrics and counts of outcomes that measured the same things.
-
-    The arrays hold the final value of every model, as `model_<metric>`.
-    """
+    The arrays hold the final value of every model, as `model_<metric>`."""
     first = each[0]
     metrics: dict[str, Curve] = {}
     for name, curve in first.metrics.items():

@@ -60,10 +60,8 @@ class UnknownNameError(LookupError):
 
 def modules_in(package: str) -> dict[str, str]:
     """The dotted modules below `package` by registered name, sorted.
-
     A package with families (packages) registers what lies in these alone. `base` and names with an
-    underscore in front are never registered.
-    """
+    underscore in front are never registered."""
     folders = folders_of(package)
     places = {package: folders}
     inner = [found.name for found in pkgutil.iter_modules(folders) if found.ispkg]
@@ -118,9 +116,7 @@ def _imported(module: str) -> ModuleType:
 
 def told(error: BaseException, modules: Iterable[str]) -> str:
     """What an error says, its type included, and the last line of `modules` that it went through.
-
-    Modules of fedrepro are looked for as they are, of other projects with all of their package.
-    """
+    Modules of fedrepro are looked for as they are, of other projects with all of their package."""
     said = f"{type(error).__name__}: {' '.join(str(error).split())}".removesuffix(": ")
     looked_for = {one if one.startswith("fedrepro.") else one.partition(".")[0] for one in modules}
     for frame, line in reversed([*traceback.walk_tb(error.__traceback__)]):
@@ -198,10 +194,8 @@ def left_out(kind: str) -> dict[str, str]:
 @cache
 def _installed(kind: str) -> tuple[dict[str, str], dict[str, str]]:
     """The modules that other packages name in their entry points, and why others are left out.
-
     They are imported: a package that is broken must not end commands that never need it. Of a name
-    that two packages give, nobody could say which one a spec means.
-    """
+    that two packages give, nobody could say which one a spec means."""
     group, own = GROUPS.get(kind), modules_in(_BASES[kind][0])
     points = sorted({(one.name, one.value) for one in entry_points(group=group)} if group else ())
     found, refused = dict[str, str](), dict[str, str]()
@@ -222,10 +216,8 @@ def _installed(kind: str) -> tuple[dict[str, str], dict[str, str]]:
 
 def is_module(name: str) -> bool:
     """Whether a name is that of a module in another package, installed or where one stands.
-
     `:` and the name of a class may follow. Nothing is imported. The working folder is searched
-    last, so that it hides nothing.
-    """
+    last, so that it hides nothing."""
     module, colon, wanted = name.partition(":")
     top, *rest = module.split(".")
     words = (top, *rest, wanted) if colon else (top, *rest)
@@ -249,10 +241,8 @@ _FOUND: dict[str, dict[str, str]] = {}
 
 def module_of(kind: str, name: str) -> str:
     """The dotted module that implements `name`, not imported; else `UnknownNameError`.
-
     Folders are read again only for a name that they did not have before; a file that has gone since
-    is found out by whoever imports it.
-    """
+    is found out by whoever imports it."""
     if name not in _FOUND.get(kind, ()):
         _FOUND[kind] = modules(kind)
     known = _FOUND[kind]
@@ -286,10 +276,8 @@ def make(kind: str, name: str, options: Mapping[str, Any]) -> Any:
 
 def with_options(cls: Any, options: Mapping[str, Any]) -> Any:
     """A dataclass made with those of `options` that are its fields, in the fields' types.
-
     Raises `ValueError` for values that have another type or that the class refuses (pydantic's,
-    with one error for each), `TypeError` for a field of a type that no setting can have.
-    """
+    with one error for each), `TypeError` for a field of a type that no setting can have."""
     own = {field.name for field in fields(cls) if field.init}
     given = json.dumps({name: value for name, value in options.items() if name in own})
     return _adapter(cls).validate_json(given, strict=True)

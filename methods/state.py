@@ -84,10 +84,8 @@ def clone(state: State) -> State:
 
 def weighted_average(state: State, weights: Tensor) -> State:
     """Averages of the stacked models: row n of `weights` (averages x models) gives average n.
-
     Rows are normalised (McMahan et al. 2017; CP-CFL Eq. 6), `ValueError` for one without a positive
-    sum; integer tensors are rounded.
-    """
+    sum; integer tensors are rounded."""
     total = weights.sum(dim=1, keepdim=True)
     if not bool((total > 0).all()):
         raise ValueError("an average needs at least one model with positive weight")
@@ -107,9 +105,7 @@ def weighted_average(state: State, weights: Tensor) -> State:
 
 def pool_average(pool: State, trained: State, weights: Tensor) -> State:
     """`pool`, each model of which is the average of `trained` by its row of `weights`.
-
-    A model whose row is zero stays as it is.
-    """
+    A model whose row is zero stays as it is."""
     chosen = weights.sum(dim=1) > 0
     averaged = clone(pool)
     put(averaged, chosen.nonzero().flatten(), weighted_average(trained, weights[chosen]))

@@ -13,9 +13,7 @@ from torch import Tensor
 
 def all_to(device: torch.device, tensors: Sequence[Tensor]) -> list[Tensor]:
     """The tensors on `device`, in the layout they have; those that all lie there are given back.
-
-    Otherwise their bytes travel as one tensor: nothing is converted.
-    """
+    Otherwise their bytes travel as one tensor: nothing is converted."""
     if all(tensor.device == device for tensor in tensors):
         return list(tensors)
     # Without gaps in memory; wide numbers first, so that each begins at a multiple of its size.

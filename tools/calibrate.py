@@ -42,8 +42,7 @@ STORE = ROOT / "results/calibration"
 @dataclass(frozen=True)
 class Condition:
     """What is seen of a candidate, and what is asked. kind: `control`, `stand-ins`, `other`, or
-    `left out` of a control on data that the profile does not run.
-    """
+    `left out` of a control on data that the profile does not run."""
 
     kind: str
     seen: str

@@ -22,9 +22,7 @@ _EACH = (("train", 0, 400), ("train", 400, 600), ("test", 0, 200))
 
 def excerpt(data_dir: Path | None = None) -> dict[str, bytes]:
     """Content of the two IDX files by name, not yet compressed.
-
-    Raises `DataError` if the release is missing or another one.
-    """
+    Raises `DataError` if the release is missing or another one."""
     images, labels = [], []
     for part, first, end in _EACH:
         loaded = load("fashion-mnist", part, data_dir=data_dir)

@@ -43,9 +43,7 @@ def shown(report: Report) -> Report:
 
 def make(out: Path) -> None:
     """Writes the gallery to `out`, next to what nox put there, and removes all but HTML.
-
-    Raises `FedreproError` for a folder that cannot be written.
-    """
+    Raises `FedreproError` for a folder that cannot be written."""
     lines = [*table("paper", "what the report says first")]
     for report in map(judged, PAPERS):
         write_report([shown(report)], out / "gallery" / report.paper)

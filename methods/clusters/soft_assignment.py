@@ -24,9 +24,7 @@ def assigns(weights: State) -> bool:
 
 def soft_assignment(h: Tensor, weights: State) -> Tensor:
     """Soft labels models x batch x clusters from representations models x batch x dim.
-
-    Raises `ValueError` if the weights have neither a cluster head nor centres.
-    """
+    Raises `ValueError` if the weights have neither a cluster head nor centres."""
     if part(weights, HEAD):
         return torch.softmax(dense_layers_of(HEAD, weights)(weights, h), dim=2)
     if CENTRES not in weights:

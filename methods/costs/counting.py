@@ -34,11 +34,9 @@ _ROUNDS = 2
 @dataclass(frozen=True)
 class ClientCosts:
     """Of one client, mean over the clients.
-
     exchanged: bytes in both directions in the whole training. flops: of its local work in one
     round, two a multiply-add. weights, gradients, maps: bytes that a step trains, of their
-    gradients, and that autograd keeps. kept: bytes that stay with the client between rounds.
-    """
+    gradients, and that autograd keeps. kept: bytes that stay with the client between rounds."""
 
     exchanged: Fraction
     flops: Fraction
@@ -55,9 +53,7 @@ class ClientCosts:
 
 def count_costs(method: FederatedMethod, task: Task, images: int) -> ClientCosts:
     """The costs of `method` on as many clients as `task` has, with `images` training images each.
-
-    Raises `ValueError` where a count is no polynomial of the images, and for streaming methods.
-    """
+    Raises `ValueError` where a count is no polynomial of the images, and for streaming methods."""
     with Shapes(drawn=True):
         start = method.start(_tiny(task, 1), 0)
     received = _received(method, task, start)

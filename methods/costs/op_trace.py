@@ -61,9 +61,7 @@ class OpTrace:
 @contextmanager
 def traced() -> Iterator[OpTrace]:
     """Records all that is computed within the block, with zeros for heavy operators.
-
-    Convolutions are ordinary ones there, on every device and of every size.
-    """
+    Convolutions are ordinary ones there, on every device and of every size."""
     trace = OpTrace()
     hook = optimizers.register_optimizer_step_pre_hook(trace.step)
     hooks = torch.autograd.graph.saved_tensors_hooks(trace.keep, lambda handle: handle.value)
@@ -79,10 +77,8 @@ def traced() -> Iterator[OpTrace]:
 
 class Shapes(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Whatever is computed from a tensor on `meta` is on `meta`; the rest is computed.
-
-    drawn: whether new tensors of floating-point numbers, such as weights, are on `meta`, too.
-    Of what is on `meta` a decision reads ones.
-    """
+    drawn: whether new tensors of floating-point numbers, such as weights, are on `meta`, too. Of
+    what is on `meta` a decision reads ones."""
 
     def __init__(self, drawn: bool = False) -> None:
         super().__init__()  # type: ignore[no-untyped-call]

@@ -27,10 +27,8 @@ def deal_by_class(
     wanted: Sequence[dict[int, int]], labels: Tensor | None, portion: str, seeds: Seeds
 ) -> tuple[Tensor, ...]:
     """Per client the sorted images that it is dealt; `wanted` holds its images by class.
-
     portion: `training` or `test`, which names the streams. Raises `ValueError` without labels and
-    where a client needs more images of a class than exist.
-    """
+    where a client needs more images of a class than exist."""
     if labels is None:
         raise ValueError(f"dealing by class needs labels, but the {portion} images have none")
     piles: dict[int, Pile] = {}
@@ -52,10 +50,8 @@ def deal_by_class(
 
 class Pile:
     """Numbers (images of a class, classes) that are dealt like cards.
-
     An empty pile is shuffled again, so that how often two numbers are used differs by one at most.
-    One hand never holds a number twice.
-    """
+    One hand never holds a number twice."""
 
     def __init__(self, cards: Tensor, stream: torch.Generator) -> None:
         self._cards, self._stream = cards, stream

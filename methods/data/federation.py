@@ -18,9 +18,7 @@ UNLABELED = -1
 @dataclass(frozen=True)
 class ImageSet:
     """Labelled (or unlabelled) images.
-
-    images: uint8, n x channels x height x width. labels: int64, n, or None where unlabelled.
-    """
+    images: uint8, n x channels x height x width. labels: int64, n, or None where unlabelled."""
 
     images: Tensor
     labels: Tensor | None = None
@@ -143,10 +141,8 @@ def to_float(images: Tensor) -> Tensor:
 
 def labelled(own: Tensor, labels: Tensor, share: float, generator: torch.Generator) -> Tensor:
     """`share` of the images of each class in `own`, at least one of each; int64, rising.
-
     own: int64, indices of images; labels: int64, classes of all images. Shares are rounded. The
-    same generator gives nested sets for growing shares (`tests/methods/test_states.py`).
-    """
+    same generator gives nested sets for growing shares (`tests/methods/test_states.py`)."""
     chosen = []
     classes = labels[own]
     for c in torch.unique(classes):

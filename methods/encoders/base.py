@@ -29,6 +29,4 @@ class Encoder:
     @abstractmethod
     def build(self, channels: int, image_size: int) -> Layer:
         """The network from square images to models x batch x dim; tensors begin with `encoder.`.
-
-        Raises `ValueError` if the images are too small for the architecture.
-        """
+        Raises `ValueError` if the images are too small for the architecture."""

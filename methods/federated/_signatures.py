@@ -8,10 +8,8 @@ from inspect import Parameter, isfunction, signature
 
 def check_signatures(cls: type) -> None:
     """Compares each function of `cls` with the one of that name that it replaces.
-
     Raises `TypeError` where the arguments with which the latter is called do not fit; it names file
-    and line, class, function and the signature to write.
-    """
+    and line, class, function and the signature to write."""
     for name, own in vars(cls).items():
         replaced = next((vars(base)[name] for base in cls.__mro__[1:] if name in vars(base)), None)
         if name.startswith("__") or not (isfunction(own) and isfunction(replaced)):

@@ -88,11 +88,9 @@ class Message:
 @dataclass(frozen=True)
 class Task:
     """What a method works on: data, architecture, pre-trained weights, random streams.
-
     federation: of the test without labels. encoder: pre-trained weights (one model), or None for a
     random start. source: loads the images on which these were trained, if that was central.
-    objective, augmentation: None for methods without. at_width: see `narrowed_model`.
-    """
+    objective, augmentation: None for methods without. at_width: see `narrowed_model`."""
 
     federation: Federation
     model: Classifier
@@ -107,9 +105,7 @@ class Task:
 
     def new_model(self, *names: str | int) -> State:
         """One model from the stream `names`: random weights, with the pre-trained encoder if any.
-
-        The same names give the same weights to every method of the trial.
-        """
+        The same names give the same weights to every method of the trial."""
         state = self.model.new(self.seeds.generator("weights", *names))
         if self.encoder is not None:
             state.update(self.encoder)
@@ -260,9 +256,7 @@ class FederatedMethod(ABC):
 
     def participants(self, task: Task, t: int) -> Tensor:
         """The clients of round `t`, int64, rising: a random share, the same in every method.
-
-        Clients that a method never returns are still evaluated; novel ones are never returned.
-        """
+        Clients that a method never returns are still evaluated; novel ones are never returned."""
         n_clients = task.federation.n_training
         if self.participation >= 1.0:
             return torch.arange(n_clients)
@@ -283,9 +277,7 @@ class FederatedMethod(ABC):
 
     def failed(self, now: Round, server: Server, attempt: int) -> bool:
         """Whether training must start again with other random weights (IFCA's restarts).
-
-        Asked after every round. A method that gives up restarting returns False from then on.
-        """
+        Asked after every round. A method that gives up restarting returns False from then on."""
         return False
 
     def finish(self, task: Task, server: Server, memory: Memory) -> Server:
@@ -328,10 +320,8 @@ class FederatedMethod(ABC):
         options: LocalOptions | None = None,
     ) -> TrainedClients:
         """The participants' models after they have minimised `local_loss`.
-
         start: one model for each. client_state: what else `local_loss` needs of each. Both are
-        stacked over the participants and left as they are. options: else `local_options(t)`.
-        """
+        stacked over the participants and left as they are. options: else `local_options(t)`."""
         return train_steps(
             local_loss,
             start,

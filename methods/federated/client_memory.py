@@ -31,10 +31,8 @@ class ClientMemory:
 @dataclass
 class ClientStates(ClientMemory):
     """One state for each client that has trained.
-
     has_trained: bool, clients. state: stacked over all clients, zeros for those that have not
-    trained; empty until the first has.
-    """
+    trained; empty until the first has."""
 
     has_trained: Tensor
     state: State = field(default_factory=dict)

@@ -158,9 +158,7 @@ def _finished(
     measured: Callable[[_Training, bool], None],
 ) -> bool:
     """Takes `now` to the end of the last round, or to that in which the method gave up (False).
-
-    `now` changes only between places at which it may be saved.
-    """
+    `now` changes only between places at which it may be saved."""
     last = method.exchanges
 
     while now.t < last:

@@ -51,11 +51,9 @@ def wins(
     scores: Array, labels: Array, owner: Array, clients: int, weight: Array | None = None
 ) -> Array:
     """How often class a beats class b in column a, ties half: clients x classes x classes.
-
     scores: images x classes. labels, owner: int64, images; the class, and the client (from 0) whose
     images alone an image is compared with. weight: int64, images; how often each counts, None for
-    once. On the diagonal stand the pairs of one class.
-    """
+    once. On the diagonal stand the pairs of one class."""
     images, classes = scores.shape
     weight = np.ones(images, dtype=np.int64) if weight is None else weight
     won = np.zeros((clients, classes, classes))
@@ -83,10 +81,8 @@ def areas(
     scores: Array, labels: Array, owner: Array, clients: int, weight: Array | None = None
 ) -> dict[str, Array]:
     """AUROC of each client over the classes that its images have, (clients,) each; else NaN.
-
     Arguments as for `wins`. `ovr`: one class against the rest; `ovo`: one against one; `macro`: all
-    alike; `weighted`: by prevalence. Of two classes all four are the later class's area.
-    """
+    alike; `weighted`: by prevalence. Of two classes all four are the later class's area."""
     classes = scores.shape[1]
     won = wins(scores, labels, owner, clients, weight)
     n = np.zeros((clients, classes))
@@ -169,11 +165,9 @@ class Predicted:
 
 def evaluate(probabilities: Sequence[Tensor], labels: Sequence[Tensor], final: bool) -> Evaluation:
     """Mean accuracy over clients; if `final` the other metrics too, pooled and by client.
-
     probabilities: per client, images x classes. labels: per client, int64, images. A metric that is
     undefined for the pooled images, or for every client, is left out. Raises `ValueError` if one
-    tensor of probabilities comes with different labels.
-    """
+    tensor of probabilities comes with different labels."""
     tests = Predicted.of(probabilities, labels)
     hits = tests.probabilities.argmax(axis=1) == tests.labels
     accuracy = tests.per_client(hits) / tests.per_client(np.ones_like(hits))

@@ -13,9 +13,7 @@ ENCODER, HEAD = "encoder", "head"
 
 def dense_head(inputs: int, widths: Sequence[int], outputs: int, name: str = HEAD) -> Sequential:
     """Dense layers of `widths` with ReLU, then a dense layer of `outputs` logits.
-
-    CP-CFL's heads θ_c, θ_c-1, θ_c-2, θ_c-3 have 0, 1, 2, 3 hidden layers (Section 4.4).
-    """
+    CP-CFL's heads θ_c, θ_c-1, θ_c-2, θ_c-3 have 0, 1, 2, 3 hidden layers (Section 4.4)."""
     return dense_layers(name, inputs, (*widths, outputs))
 
 

@@ -55,9 +55,7 @@ def channels_last(x: Tensor) -> Tensor:
 
 def in_fast_layout(state: State) -> State:
     """A single model with its convolutions' weights in the layout that `channels_last` asks for.
-
-    Otherwise every step would convert weights and gradients. Stacks are left as they are.
-    """
+    Otherwise every step would convert weights and gradients. Stacks are left as they are."""
     return {
         name: value.squeeze(0).contiguous(memory_format=torch.channels_last).unsqueeze(0)
         if _is_kernel(name, value) and value.shape[0] == 1
@@ -90,10 +88,8 @@ def _only(value: Tensor | None) -> Tensor | None:
 
 class Layer:
     """A layer or network without weights: `new` draws them, `__call__` reads them from a state.
-
     What comes out has the type of numbers that went in, whatever it is computed in
-    (`methods.nn.precision`).
-    """
+    (`methods.nn.precision`)."""
 
     def new(self, generator: torch.Generator) -> State:
         """Fresh weights of one model (leading dimension 1); empty for layers without weights."""
@@ -184,11 +180,9 @@ class Conv2d(Layer):
 
 class BatchNorm(Layer):
     """Batch normalisation per model over all dimensions but models and channels.
-
     Accepts models x batch x channels (x height x width). It works and moves running statistics in
     the state as `torch.nn.BatchNorm2d` does. Where PyTorch refuses a batch with one value a
-    channel, the output is the bias and the running variance stays.
-    """
+    channel, the output is the bias and the running variance stays."""
 
     def __init__(
         self,
@@ -304,10 +298,8 @@ def is_buffer(name: str) -> bool:
 
 def dense_layers(name: str, inputs: int, widths: Sequence[int], normalised: int = 0) -> Sequential:
     """Dense layers of `widths`, with ReLU on all but the last; tensors begin with `name.`.
-
     The first `normalised` layers have batch normalisation before the ReLU, and no bias: its
-    gradient, pure rounding, would be blown up to full steps by Adam.
-    """
+    gradient, pure rounding, would be blown up to full steps by Adam."""
     layers: list[Layer] = []
     for i, width in enumerate(widths):
         layers.append(Linear(f"{name}.{i}", inputs, width, bias=i >= normalised))

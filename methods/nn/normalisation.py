@@ -61,10 +61,8 @@ class GroupNorm(Layer):
 
 class TwinNorm(GroupNorm):
     """GN over both views of an image: in training, image k of the batch and image K + k are twins.
-
-    variance: `pooled` (Eq. 2) or `averaged` (Table 18).
-    `ValueError` when called in training on an odd batch.
-    """
+    variance: `pooled` (Eq. 2) or `averaged` (Table 18). `ValueError` when called in training on an
+    odd batch."""
 
     def __init__(
         self,

@@ -58,9 +58,7 @@ def _has_bf16() -> bool:
 @cache
 def gains_by_products() -> bool:
     """Whether products in bfloat16 outrun the library's convolutions: avx512_bf16 without AMX.
-
-    Measured there alone (`methods.nn.convolution`); False where torch is too old to say.
-    """
+    Measured there alone (`methods.nn.convolution`); False where torch is too old to say."""
     has = _capabilities() or {}
     return bool(has.get("avx512_bf16")) and not has.get("amx_bf16")
 

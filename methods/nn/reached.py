@@ -22,9 +22,7 @@ ReachedPlaces = Mapping[str, tuple[slice, slice]]
 @torch.no_grad()
 def reached_places(network: Layer, state: State, image: Tensor) -> ReachedPlaces:
     """The part of each kernel of `network` that a float image C x H x W reaches, if not all of it.
-
-    Convolutions record it in `REACHED` as an empty batch passes.
-    """
+    Convolutions record it in `REACHED` as an empty batch passes."""
     token = REACHED.set({})
     try:
         network(take(state, [0]), image[None, None][:, :0])

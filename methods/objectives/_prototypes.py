@@ -39,9 +39,7 @@ def clusters(
     z_a: Tensor, z_b: Tensor, n_prototypes: int, normalised: bool = True
 ) -> tuple[Tensor, Tensor, int]:
     """The cluster of each sample of either view, int64, models x batch, and how many there are.
-
-    z_a, z_b: encodings, models x batch x dim. normalised: by cosine, else by Euclidean distance.
-    """
+    z_a, z_b: encodings, models x batch x dim. normalised: by cosine, else by Euclidean distance."""
     z = torch.cat([z_a, z_b], dim=1)
     if normalised:
         z = F.normalize(z, dim=2)
@@ -61,10 +59,8 @@ def prototype_meta(
     normalised: bool = True,
 ) -> Tensor:
     """L_n, (models,): samples z_a against the prototypes of z_b.
-
     z: encodings, models x batch x dim. of: cluster of each sample, int64, models x batch.
-    normalised: prototypes are means of encodings of length one, else of encodings as they are.
-    """
+    normalised: prototypes are means of encodings of length one, else of encodings as they are."""
     means, sizes = group_means(F.normalize(z_b, dim=2) if normalised else z_b, of_b, k)
     absent = sizes == 0
     prototypes = F.normalize(means, dim=2)

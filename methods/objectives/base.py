@@ -36,9 +36,7 @@ class Learner(ABC):
     @abstractmethod
     def loss(self, state: State, memory: State, views: Views, labels: Tensor | None) -> Tensor:
         """Loss of each model (models,), from `views`: each models x batch x C x H x W in [0, 1].
-
-        labels: int64, models x batch. Running statistics in `state` and `memory` move in place.
-        """
+        labels: int64, models x batch. Running statistics in `state` and `memory` move in place."""
 
     def update(self, state: State, memory: State) -> None:  # noqa: B027
         """Changes `memory` in place after an optimiser step."""
@@ -47,10 +45,8 @@ class Learner(ABC):
 @dataclass(frozen=True)
 class Objective(ABC):
     """Options of an objective; the fields of a subclass are its options in a spec.
-
     The class attributes from `positive_samples` on are the columns of CP-CFL's Table 1; for its
-    rows `tests/methods/test_objectives.py` holds each of them against what the code does.
-    """
+    rows `tests/methods/test_objectives.py` holds each of them against what the code does."""
 
     uses_labels: ClassVar[bool] = False
     n_views: ClassVar[int] = 2

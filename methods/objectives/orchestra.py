@@ -93,9 +93,7 @@ class OrchestraLearner(Learner):
 @dataclass(frozen=True)
 class Orchestra(Objective):
     """n_global_clusters: G. projector_width: of both dense layers. memory_size: queued projections.
-
-    cluster_temperature: T. target_momentum: of the target network.
-    """
+    cluster_temperature: T. target_momentum: of the target network."""
 
     positive_samples: ClassVar[bool] = True
     projector: ClassVar[bool] = True

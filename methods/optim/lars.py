@@ -29,9 +29,8 @@ class LARS(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
-        """v <- momentum v + lr ratio (g + decay w), w <- w - v, per layer, with
-        ratio = trust |w| / |g + decay w|; 1 where either norm is 0 and for vectors.
-        """
+        """v <- momentum v + lr ratio (g + decay w), w <- w - v, per layer, with ratio = trust |w| /
+        |g + decay w|; 1 where either norm is 0 and for vectors."""
         for group in self.param_groups:
             for w in group["params"]:
                 if w.grad is not None:

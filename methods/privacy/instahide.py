@@ -49,10 +49,8 @@ def coefficients(n: int, mixed: int, generator: torch.Generator) -> Tensor:
 
 def partners(n: int, mixed: int, generator: torch.Generator) -> Tensor:
     """Which images are mixed, int64, n x mixed: first the image itself, then different others.
-
     Images stand on a circle in random order; partners are those at random distances, the same for
-    all. Raises `ValueError` if there are fewer than `mixed` images.
-    """
+    all. Raises `ValueError` if there are fewer than `mixed` images."""
     if n < mixed:
         raise ValueError(f"{mixed} images cannot be mixed: there are {n}")
     circle = torch.randperm(n, generator=generator)

@@ -29,11 +29,9 @@ from .base import Protocol, Subject, once
 @dataclass(frozen=True)
 class Embedding(Protocol):
     """of: images of `test`, or the training images of some `clients`.
-
     clients: how many clients are drawn, where `of` is `clients`. together: one map for all clients,
     else a map for each. images: at most so many, in each map. perplexity: less where images are
-    few. at: what is mapped, the encoder's output or the images as they are.
-    """
+    few. at: what is mapped, the encoder's output or the images as they are."""
 
     federated: ClassVar[bool] = True
 
@@ -46,9 +44,7 @@ class Embedding(Protocol):
 
     def measure(self, subject: Subject) -> Outcome:
         """Arrays `xy` (images x 2), `label` and `client` (images, -1 for test images).
-
-        The metric `kl_divergence` is the mean of the maps' final losses.
-        """
+        The metric `kl_divergence` is the mean of the maps' final losses."""
         maps = [self._map(subject, index, owner) for index, owner in self._chosen(subject)]
         return Outcome(
             metrics=once({"kl_divergence": float(np.mean([loss for _, loss in maps]))}),

@@ -3,8 +3,7 @@
 Paper: fcl, Section 6.3. Clients hold what they held before, and each knows the labels of a share of
 its images of each class; encoder and a fresh classifier are trained together by supervised FedAvg.
 Unstated: everything else (see the specs for what was taken); images are not augmented unless
-`augments` says so. The classifier is the one that FedAvg
-would start from in the same trial.
+`augments` says so. The classifier is the one that FedAvg would start from in the same trial.
 Evidence: `tests/methods/test_fine_tuning.py` (from an untrained encoder it is FedAvg).
 """
 

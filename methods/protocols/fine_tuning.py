@@ -30,11 +30,9 @@ from .linear_probe import HeadOptions
 @dataclass(frozen=True)
 class FineTuning(HeadOptions, Protocol):
     """Options of the training (`HeadOptions`), whose learning rate is the encoder's.
-
-    label_share: share of the images of each class whose labels are used. head_learning_rate: of
-    the classifier, 0 for that of the encoder; both follow the schedule. head_widths: hidden layers
-    of the classifier.
-    """
+    label_share: share of the images of each class whose labels are used. head_learning_rate: of the
+    classifier, 0 for that of the encoder; both follow the schedule. head_widths: hidden layers of
+    the classifier."""
 
     label_share: float = 0.1
     head_learning_rate: float = 0.0
@@ -42,9 +40,8 @@ class FineTuning(HeadOptions, Protocol):
 
     def measure(self, subject: Subject) -> Outcome:
         """The metric `accuracy` on the test images, and how many images had labels.
-
-        Raises `ValueError` without labels, `DivergedError` where weights leave the finite numbers.
-        """
+        Raises `ValueError` without labels, `DivergedError` where weights leave the finite
+        numbers."""
         test = subject.held_out().to(subject.device)
         wanted = test.known_labels("fine-tuning")
         train = labelled_share(subject.train, self.label_share, subject.seeds).to(subject.device)

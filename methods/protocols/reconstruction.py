@@ -42,10 +42,8 @@ def rebuilt(
     twins: bool,
 ) -> Iterator[Tensor]:
     """Images in [0, 1], 2n x C x H x W, whose representations by `module` come near `z`.
-
-    Grey ones first, and then those of every step of Adam on logits of pixels.
-    z: 2n x ..., the first views of n images and then the second ones (`twins`). shape: of an image.
-    """
+    Grey ones first, and then those of every step of Adam on logits of pixels. z: 2n x ..., the
+    first views of n images and then the second ones (`twins`). shape: of an image."""
     logits = torch.zeros(1, len(z), *shape, device=z.device, requires_grad=True)
     optimizer = torch.optim.Adam([logits], lr=learning_rate)
     yield logits.detach()[0].sigmoid()

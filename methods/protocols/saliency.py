@@ -63,9 +63,7 @@ class Saliency(Protocol):
 
 def halves(portion: ImageSet, left: int, right: int, most: int) -> Tensor:
     """At most `most` uint8 images, half of class `left` and half of class `right`, in their order.
-
-    Raises `ValueError` if the portion has no labels or no image of one of the classes.
-    """
+    Raises `ValueError` if the portion has no labels or no image of one of the classes."""
     labels = portion.known_labels("a picture of two classes")
     ours, theirs = (portion.images[labels == c] for c in (left, right))
     count = min(len(ours), len(theirs), most)

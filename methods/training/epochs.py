@@ -37,10 +37,8 @@ class Epochs:
         **streams: torch.Generator,
     ) -> Iterator[int]:
         """The epochs that are left of `epochs`, from 0; before each the training may be saved.
-
         Takes optimisers and streams to where they were. Raises `DivergedError` after an epoch that
-        ends on numbers that are not finite: a finite loss can end on weights that are not.
-        """
+        ends on numbers that are not finite: a finite loss can end on weights that are not."""
         for optimizer, moments in zip(optimizers, self.moments, strict=False):
             optimizer.load_state_dict(moments)
         for name, state in self.streams.items():

@@ -33,11 +33,9 @@ DrawViews = Callable[[Batch, int], list[Tensor]]
 
 class Supervised(LocalLoss):
     """Mean cross-entropy of each model over its batch.
-
     In epochs outside `encoder_epochs` (None for all) the encoder is frozen, in evaluation mode, and
     each image is encoded once: `client_state[ENCODED]`, models x images x dim. These epochs lie
-    side by side.
-    """
+    side by side."""
 
     views: DrawViews | None = None
     """What steps see instead of the images, where clients augment them."""
@@ -105,11 +103,9 @@ def train_clients(
     views: DrawViews | None = None,
 ) -> State:
     """The models of `clients` (int64) after local training in round `t`, stacked in that order.
-
     choice: int64, (clients,), the model of `pool` that a client starts from. encoder_epochs: those
     that train the encoder (CP-CFL's E_l,f), the first so many or a range, in the others it is
-    frozen; None for all. views: of `Supervised`.
-    """
+    frozen; None for all. views: of `Supervised`."""
     if isinstance(encoder_epochs, int):
         encoder_epochs = range(encoder_epochs)
     own_of = [federation.train_of[client] for client in clients.tolist()]
@@ -147,10 +143,9 @@ def adapted_heads(
     t: int,
 ) -> State:
     """The models of all clients (`start`, stacked) with heads trained on frozen encoders.
-
     Calibre, Section V-A, and the fine-tuning of FedAvg-FT, SCAFFOLD-FT, FedPer, FedRep, FedBABU.
-    Unstated: the encoder is in evaluation mode (its running statistics stay), without augmentation.
-    """
+    Unstated: the encoder is in evaluation mode (its running statistics stay), without
+    augmentation."""
     everyone = torch.arange(federation.n_clients)
     return train_clients(
         model, start, everyone, federation, everyone, options, seeds, t, encoder_epochs=0

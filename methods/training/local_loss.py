@@ -18,11 +18,9 @@ from ..state import State
 @dataclass(frozen=True)
 class LocalOptions:
     """How a client trains in one round; the optimiser is made anew for each client and round.
-
     optimizer: a name of `methods.optim.optimizers`, where it says what each of them makes of
     sgd_momentum and weight_decay; 0 is none. drop_last: whether an epoch ends before a last,
-    smaller batch. clip_norm: to which a client's gradients of a step are shortened; None: not.
-    """
+    smaller batch. clip_norm: to which a client's gradients of a step are shortened; None: not."""
 
     epochs: int
     batch_size: int
@@ -84,10 +82,8 @@ class Batch:
 
 class LocalLoss(ABC):
     """What clients minimise in one round.
-
-    state: weights and running statistics of the clients of a step, stacked.
-    client_state: what else each of them has (a momentum encoder, a queue), stacked likewise.
-    """
+    state: weights and running statistics of the clients of a step, stacked. client_state: what else
+    each of them has (a momentum encoder, a queue), stacked likewise."""
 
     smallest_batch: int = 1
     """Images below which a step is left out (a contrastive loss needs two)."""
@@ -103,10 +99,8 @@ class LocalLoss(ABC):
 
     def is_batch_independent(self) -> bool:
         """Whether clients with batches of unlike sizes may share a step.
-
         True only where the loss is `batch.mean` of terms of one image and terms without images, no
-        step has batch statistics or draws, and `client_state` is changed in place.
-        """
+        step has batch statistics or draws, and `client_state` is changed in place."""
         return False
 
     def learns(self, name: str, epoch: int) -> bool:

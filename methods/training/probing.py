@@ -27,10 +27,8 @@ _STEP_BYTES_ELSEWHERE = 2 * 2**30
 
 def step_bytes(device: torch.device) -> int:
     """Bytes that the activations and weights of one batched step should take on `device`.
-
     One number for a kind of device: how many clients share a step decides the order of sums, so a
-    number of the memory that happens to be free would make results depend on it.
-    """
+    number of the memory that happens to be free would make results depend on it."""
     return _STEP_BYTES.get(device.type, _STEP_BYTES_ELSEWHERE)
 
 

@@ -31,10 +31,8 @@ def train_stack(
     streams: Sequence[torch.Generator],
 ) -> Tensor:
     """Trains models, `state` and `client_state`, in place; the last epoch's mean losses, (models,).
-
-    members: the clients' positions among all that train; those with more images come first.
-    own_of, streams: as `own` and `stream` of `plain.train_client`, of each.
-    """
+    members: the clients' positions among all that train; those with more images come first. own_of,
+    streams: as `own` and `stream` of `plain.train_client`, of each."""
     images = _Images(tuple(members), own_of, streams, options)
     stack = _Stack(state, client_state, images.ends, options)
     total = seen = torch.zeros(len(members), device=images.own.device)
@@ -61,11 +59,9 @@ def train_stack(
 
 class _Images:
     """The images of clients that train together, and their batches.
-
-    own: int64, models x most images; rows of smaller clients are padded.
-    held, sizes: how many images each client has, and how many of them an epoch takes.
-    ends: rising numbers of clients, after each of which a piece ends; the last is their count.
-    """
+    own: int64, models x most images; rows of smaller clients are padded. held, sizes: how many
+    images each client has, and how many of them an epoch takes. ends: rising numbers of clients,
+    after each of which a piece ends; the last is their count."""
 
     def __init__(
         self,

@@ -26,8 +26,7 @@ from .base import Partition
 @dataclass(frozen=True)
 class Sampled(Partition):
     """count: clients that train. novel: further clients, which never do. samples, test_size:
-    training and test images of a client.
-    """
+    training and test images of a client."""
 
     count: PositiveInt = 100
     novel: NonNegativeInt = 50

@@ -30,8 +30,7 @@ from .base import Partition
 class ClassGroups(Partition):
     """count: clients. groups: classes (from 0) of each group. major, minor: training images of a
     large and of a small class. n_major: large classes of a client. test_size: test images of a
-    client, in the proportions of its training images.
-    """
+    client, in the proportions of its training images."""
 
     groups: tuple[tuple[int, ...], ...] = ((0, 1, 2, 3), (3, 4, 5, 6), (6, 7, 8, 9))
     major: PositiveInt = 20

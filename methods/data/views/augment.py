@@ -59,10 +59,9 @@ class Parameters:
 
     shift: int64, n x 2, pixels by which its window moves down and right. mirrored: bool, whether
     the window sees the image reflected beyond the edges, or zeros. top, left, height, width: int64,
-    the crop in pixels. flip: bool. factors: n x 4, brightness,
-    contrast, saturation (1 leaves the image) and hue (in turns, 0 leaves it). order: int64, n x 4,
-    which of these comes first, second, ... grey: bool. sigma: of the blur in pixels, 0 for none.
-    """
+    the crop in pixels. flip: bool. factors: n x 4, brightness, contrast, saturation (1 leaves the
+    image) and hue (in turns, 0 leaves it). order: int64, n x 4, which of these comes first, second,
+    ... grey: bool. sigma: of the blur in pixels, 0 for none. """
 
     shift: Tensor
     mirrored: Tensor
@@ -129,10 +128,8 @@ class Augmentation:
         counts: Sequence[int] | None = None,
     ) -> list[Tensor]:
         """Views of several clients' uint8 images, models x batch x C x H x W, each of that shape.
-
         Every client's come from its own stream, and are those that `views` would give of its first
-        images, as many as `counts` says (None: of all); the others are padding.
-        """
+        images, as many as `counts` says (None: of all); the others are padding."""
         models, n, _, height, width = images.shape
         u = []
         for count, stream in zip(counts or [n] * models, streams, strict=True):
@@ -149,9 +146,7 @@ class Augmentation:
 
     def parameters(self, u: Tensor, height: int, width: int) -> Parameters:
         """Parameters for images of `height` x `width`, one for each row of uniform numbers.
-
-        Raises `ValueError` for a reflected border as wide as the image.
-        """
+        Raises `ValueError` for a reflected border as wide as the image."""
         border = self.crop_padding
         if self.crop_border == "reflect" and border >= min(height, width):
             raise ValueError(f"a border of {border} cannot reflect images {height} x {width}")
@@ -184,8 +179,7 @@ class Augmentation:
 
     def _crop(self, area: Tensor, ratio: Tensor, height: int, width: int) -> tuple[Tensor, Tensor]:
         """Heights and widths: the first of ten tries that fits, else the largest allowed shape
-        (torchvision's RandomResizedCrop).
-        """
+        (torchvision's RandomResizedCrop)."""
         least, most = self.crop_scale
         narrow, wide = (math.log(bound) for bound in self.crop_ratio)
         pixels = height * width * (least + (most - least) * area)
@@ -214,9 +208,7 @@ class Augmentation:
 
 def apply(images: Tensor, parameters: Parameters) -> Tensor:
     """Views n x C x H x W in [0, 1], each changed by its own row of the parameters.
-
-    images: uint8, or float in [0, 1]; n or a divisor of n: row i is a view of image i modulo it.
-    """
+    images: uint8, or float in [0, 1]; n or a divisor of n: row i is a view of image i modulo it."""
     device, (n_images, channels, height, width) = images.device, images.shape
     colour, radius = channels == 3, blur_radius(height)
     # Blurred images lie first, and those whose hue is turned at the same time side by side, so

@@ -46,8 +46,7 @@ class Clusters:
 class Clustered(WithLabels):
     """n_clusters: N, models in the pool. choose_again: whether clients take the model of lowest
     loss after the average before they are evaluated, and not the one that they chose to train.
-    common_encoder: whether all models start from one encoder, with heads of their own.
-    """
+    common_encoder: whether all models start from one encoder, with heads of their own."""
 
     n_clusters: int = 3
     choose_again: bool = False

@@ -24,11 +24,9 @@ from ._clustered import Clustered, select
 @dataclass(frozen=True)
 class IFCA(Clustered):
     """Options of every clustered method, and:
-
     max_restarts: new starts after clustering failure. restart_at_end: whether failure is looked for
     after the last round alone, not after each. known_groups: whether clients train the model of
-    their group in the partition, a positive control (`ValueError` for more groups than models).
-    """
+    their group in the partition, a positive control (`ValueError` for more groups than models)."""
 
     max_restarts: int = 10
     restart_at_end: bool = False

@@ -31,9 +31,7 @@ from ..with_labels import WithLabels
 @dataclass
 class PersonalMemory(ClientMemory):
     """private: the weights that each client keeps to itself, as it trained them last.
-
-    adapted: the personal models of all clients, stacked; empty before the last round.
-    """
+    adapted: the personal models of all clients, stacked; empty before the last round."""
 
     private: ClientStates
     adapted: State = field(default_factory=dict)
@@ -42,10 +40,8 @@ class PersonalMemory(ClientMemory):
 @dataclass(frozen=True)
 class Personalized(WithLabels):
     """Options of every method, and how a client adapts after the last round.
-
     personal_epochs: passes over its images. personal_learning_rate: of plain SGD.
-    personal_batch_size: images.
-    """
+    personal_batch_size: images."""
 
     shared: ClassVar[tuple[str, ...]] = (ENCODER, HEAD)
     """Prefixes of the weights that the server averages."""

@@ -41,9 +41,7 @@ SMALLEST = 1e-3
 
 class Aligned(Supervised):
     """First the classifier alone, then the encoder with features drawn to `centroids`.
-
-    centroids: classes x dim, or None in the first round. weight: λ.
-    """
+    centroids: classes x dim, or None in the first round. weight: λ."""
 
     def __init__(
         self, task: Task, head_epochs: int, centroids: Tensor | None, weight: float
@@ -166,9 +164,7 @@ def feature_statistics(
     h: Tensor, labels: Tensor, n_classes: int, present: Tensor
 ) -> tuple[Tensor, Tensor]:
     """V (a number) and P(y) E[h | y] (classes x dim) of one client's features, n x dim, float64.
-
-    present: int64, the classes among `labels`, rising.
-    """
+    present: int64, the classes among `labels`, rising."""
     h, n = h.double(), len(h)
     member = F.one_hot(labels, n_classes).double()
     weighted = member.t() @ h / n
@@ -192,10 +188,8 @@ def combination_weights(variance: Tensor, means: Tensor) -> Tensor:
 
 def simplex_minimum(quadratic: NDArray[np.float64]) -> NDArray[np.float64]:
     """The α (n) with α >= 0 and sum 1 that minimises α'Qα; Q: n x n, positive semidefinite.
-
     For x >= 0, x = s α, least squares on x'Qx + w² (Σx - 1)² have the same α whatever w > 0 is: the
-    best s leaves w² f / (f + w²) of f = α'Qα, which is least where f is.
-    """
+    best s leaves w² f / (f + w²) of f = α'Qα, which is least where f is."""
     values, vectors = np.linalg.eigh(quadratic)
     root = np.sqrt(values.clip(min=0))[:, None] * vectors.T  # n x n, root' root = Q
     weight = np.sqrt(np.trace(quadratic) / len(quadratic)) or 1.0

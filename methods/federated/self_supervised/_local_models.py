@@ -38,9 +38,7 @@ class LocalModelMemory(SelfSupervisedMemory):
 @dataclass(frozen=True)
 class KeepsLocalModel(WithTarget):
     """A method of BYOL's kind whose clients remember their own online networks.
-
-    distance: how far a client's own model is from the one it receives (module docstring).
-    """
+    distance: how far a client's own model is from the one it receives (module docstring)."""
 
     keeps_target: bool = True
     distance: Literal["norm", "layers", "convolutions"] = "norm"

@@ -66,10 +66,9 @@ class Remembering(Layer):
 
 class Calibrated(Learner):
     """l_s + α (l_p + l_n) (Algorithm 1, last line), around an encoder that remembers.
-
     Every objective encodes its first view before its second, in one call or two, so the first 2N
-    encodings are those of the two views. Through a moving copy (MoCo, SMoG) they have no gradient.
-    """
+    encodings are those of the two views. Through a moving copy (MoCo, SMoG) they have no
+    gradient."""
 
     def __init__(self, learner: Any, encoder: Remembering, method: Calibre) -> None:
         self.learner, self.encoder, self.method = learner, encoder, method
@@ -170,10 +169,8 @@ def mean_distances(
     by: Literal["image", "cluster"] = "image",
 ) -> Tensor:
     """Mean distance of each client's encodings to their centres, (clients,).
-
     encoded: per client images x dim. Each client draws its first centres from its own generator.
-    normalised: of encodings of length one. by: over its images, or over its clusters' means.
-    """
+    normalised: of encodings of length one. by: over its images, or over its clusters' means."""
     apart = []
     for own, generator in zip(encoded, generators, strict=True):
         z = F.normalize(own, dim=1) if normalised else own

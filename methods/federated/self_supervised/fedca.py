@@ -54,9 +54,7 @@ def alignment(h: Tensor, target: Tensor) -> Tensor:
 
 class DictionaryLoss(SelfSupervisedLoss):
     """Contrast with batch and dictionary, and alignment on public images.
-
-    public: uint8 images. After training `uploads` holds each participant's features.
-    """
+    public: uint8 images. After training `uploads` holds each participant's features."""
 
     def __init__(self, method: FedCA, now: Round, dictionary: Tensor | None) -> None:
         task, views = now.task, now.views()
@@ -114,11 +112,9 @@ class DictionaryServer:
 @dataclass(frozen=True)
 class FedCA(SelfSupervised):
     """Options of every method.
-
     temperature and projector as in SimCLR, of whose projector `normalised_layers` have batch
     normalisation. queue_size: K, features that a client adds to the dictionary. alignment_weight:
-    of the distance to the pre-trained model.
-    """
+    of the distance to the pre-trained model."""
 
     temperature: float = 0.2
     projector_widths: tuple[int, ...] = (512, 128)

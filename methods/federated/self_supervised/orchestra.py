@@ -35,10 +35,8 @@ class Conductor:
 @dataclass(frozen=True)
 class FederatedOrchestra(SelfSupervised):
     """n_local_clusters: L.
-
     clusters_first: whether clients only cluster in the first round and train from the second on, as
-    in the code of Lubana et al., so that nobody trains towards random centroids.
-    """
+    in the code of Lubana et al., so that nobody trains towards random centroids."""
 
     n_local_clusters: int = 16
     clusters_first: bool = later(False)

@@ -84,9 +84,8 @@ class Split(Supervised):
 
 class LocalLosses(Supervised):
     """Cross-entropy of the clients' layers with `auxiliary`, and of the server's on smashed data.
-
-    Their sum: no weight has a gradient from both, since none passes from the server to the clients.
-    """
+    Their sum: no weight has a gradient from both, since none passes from the server to the
+    clients."""
 
     def __init__(self, task: Task, auxiliary: Sequential) -> None:
         super().__init__(task.model, task.federation.train, None)
@@ -105,9 +104,7 @@ class LocalLosses(Supervised):
 @dataclass(frozen=True)
 class FSL(WithLabels):
     """form: `local-loss` or `splitfed-v2`. cut_layer: convolutions on the clients' side.
-
-    auxiliary_widths: hidden layers of the clients' own classifier, for local losses.
-    """
+    auxiliary_widths: hidden layers of the clients' own classifier, for local losses."""
 
     form: Literal["local-loss", "splitfed-v2"] = "local-loss"
     cut_layer: int = 2

@@ -73,9 +73,7 @@ class Rebuilding(LocalLoss):
 
 def rebuilding_loss(network: Layer, state: State, x: Tensor) -> Tensor:
     """Mean over images and pixels, (models,); x: models x 2K x channels x height x width.
-
-    The target is `x`, averaged down to the size of the output.
-    """
+    The target is `x`, averaged down to the size of the output."""
     logits = network(state, x, training=True)  # models x 2K x channels x height/2 x width/2
     height, width = logits.shape[3:]
     target = F.adaptive_avg_pool2d(x.flatten(0, 1), (height, width)).view(logits.shape)
@@ -86,10 +84,8 @@ def rebuilding_loss(network: Layer, state: State, x: Tensor) -> Tensor:
 @dataclass
 class Servers:
     """first: client module and decoder. second: the rest and the projection layers.
-
     losses: of the second server, by epoch. own: the clients' own modules, stacked over them, once
-    training has ended; neither server has them.
-    """
+    training has ended; neither server has them."""
 
     first: State
     second: State
