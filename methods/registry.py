@@ -194,8 +194,7 @@ def left_out(kind: str) -> dict[str, str]:
 @cache
 def _installed(kind: str) -> tuple[dict[str, str], dict[str, str]]:
     """The modules that other packages name in their entry points, and why others are left out.
-    They are imported: a package that is broken must not end commands that never need it. Of a name
-    that two packages give, nobody could say which one a spec means."""
+    They are imported, so that a broken package ends no command that never needs it."""
     group, own = GROUPS.get(kind), modules_in(_BASES[kind][0])
     points = sorted({(one.name, one.value) for one in entry_points(group=group)} if group else ())
     found, refused = dict[str, str](), dict[str, str]()

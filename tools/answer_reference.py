@@ -3,7 +3,7 @@
     answer.py results/baselines/PAPER-reduced.json tables/PAPER … --json FILE
     python -m tools.answer_reference FILE
 
-`tests/benchmark/answer/test_answer_reference.py` holds it against fedrepro's own answers.
+They are held against fedrepro's own answers.
 """
 
 import json

@@ -1,7 +1,6 @@
 """What is timed: a round of FedAvg by the engine, by a plain tight loop, and centrally.
 
-All pass over the same number of images. The central one, in big batches, is the limit: what the
-arithmetic alone costs on this machine.
+The central one, over as many images in big batches, is what the arithmetic alone costs here.
 """
 
 from collections.abc import Callable
@@ -34,7 +33,6 @@ class Shape(NamedTuple):
     padding: int = 1
 
     def model(self) -> Classifier:
-        """As fedrepro stacks it."""
         encoder = CNN(widths=self.widths, dim=self.dim, padding=self.padding)
         built = encoder.build(self.channels, self.side)
         return Classifier(built, self.dim, dense_head(self.dim, (), N_CLASSES))
@@ -123,7 +121,6 @@ def plain_round(shape: Shape, data: Federation) -> Callable[[], list[Tensor]]:
 
 
 def central_round(shape: Shape, data: Federation) -> Callable[[], None]:
-    """The same image passes in big batches: the limit."""
     everything, module = torch.cat(data.train_of), shape.module()
     stream = torch.Generator().manual_seed(0)
     return lambda: train(module, data, everything, BIG_BATCH, stream)
@@ -132,7 +129,6 @@ def central_round(shape: Shape, data: Federation) -> Callable[[], None]:
 def train(
     module: nn.Sequential, data: Federation, own: Tensor, batch_size: int, stream: torch.Generator
 ) -> None:
-    """Plain training on the images `own` with a fresh fused Adam."""
     assert data.train.labels is not None
     images, labels = data.train.images, data.train.labels
     steps = torch.optim.Adam(module.parameters(), lr=LEARNING_RATE, fused=True)

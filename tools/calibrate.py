@@ -5,11 +5,9 @@
 `tools/calibration/PAPER.toml` lists candidates and conditions. They are tried from the cheapest on,
 on seeds that no report uses, until one meets every condition. Without one, that which misses the
 fewest is taken; of several the cheapest, and then the one with fewer controls among what it misses.
-Where controls and headroom alone miss more than another candidate does, no baseline is trained.
-Where one data set would stand for several of the paper's, a candidate is not eligible, and is
-tried after the others, for comparison. Only controls and baselines are trained, never a method that
-the paper proposes. What was seen is written to `tools/calibration/PAPER.json` and to
-docs/calibration.md.
+Where one data set would stand for several of the paper's, a candidate is not eligible, and is tried
+last, for comparison. Only controls and baselines are trained, never a method that the paper
+proposes. What was seen goes to `tools/calibration/PAPER.json` and docs/calibration.md.
 """
 
 import argparse
@@ -70,7 +68,6 @@ class Candidate:
 
     @property
     def is_eligible(self) -> bool:
-        """Whether no data set stands for several of the paper's."""
         return all(one.is_met for one in self.conditions if one.kind == "stand-ins")
 
     @property
@@ -81,12 +78,10 @@ class Candidate:
 
     @property
     def missed(self) -> int:
-        """How many conditions are missed."""
         return sum(not one.is_met for one in self.conditions)
 
 
 def candidates(id: str, rule: Mapping[str, Any]) -> list[Candidate]:
-    """All of them, the cheapest first."""
     found = []
     for data, (size, changes) in itertools.product(rule["data"], rule["sizes"].items()):
         paper = load_paper(id)
@@ -120,7 +115,6 @@ class Trial:
 
     @cached_property
     def controls(self) -> TableResult:
-        """The table of controls."""
         (found,) = self._run([self._rule["controls"]]).controls
         return found
 
@@ -147,7 +141,6 @@ class Trial:
         return fedrepro.run(paper, "reduced", tables=tables, **self._how).report
 
     def cell(self, table: str, row: str, column: str) -> CellResult:
-        """A cell of a table, of the controls too."""
         return self._cells[table, row, column]
 
 
@@ -222,7 +215,6 @@ def choose(paper: str, jobs: int | None) -> tuple[list[Candidate], Candidate]:
 
 
 def table(known: Sequence[Mapping[str, Any]], chosen: str) -> Iterator[str]:
-    """What was seen, as Markdown."""
     yield "| data | size | billions of multiply-adds | controls seen | other conditions | missed |"
     yield "|---|---|---|---|---|---|"
     for one in known:
@@ -243,7 +235,6 @@ def table(known: Sequence[Mapping[str, Any]], chosen: str) -> Iterator[str]:
 
 
 def main() -> None:
-    """Tries candidates, and writes what was seen."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("paper")
     parser.add_argument("--jobs", type=int)

@@ -1,7 +1,4 @@
-"""The table of commands in docs/commands.md, made from their parsers: `python -m tools.commands`.
-
-A test compares the page with it.
-"""
+"""The commands in docs/commands.md, made from their parsers: `python -m tools.commands`."""
 
 import argparse
 from collections.abc import Iterator
@@ -13,7 +10,6 @@ PAGE = ROOT / "docs/commands.md"
 
 
 def lines() -> Iterator[str]:
-    """A row a command: what it does, its options, an example."""
     yield from table("command", "what it does", "options", "example")
     (verbs,) = (
         one for one in build_parser()._actions if isinstance(one, argparse._SubParsersAction)

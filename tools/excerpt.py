@@ -1,7 +1,6 @@
 """Makes the excerpt that `data/sets/fashion_excerpt.py` reads from the release of Fashion-MNIST.
 
-`python -m tools.excerpt [FOLDER]`, with the folder of all sets; nothing is drawn,
-so that everyone makes the same files.
+`python -m tools.excerpt [FOLDER]`, with the folder of all sets; nothing is drawn at random.
 """
 
 import gzip
@@ -47,7 +46,6 @@ def _idx(array: Tensor) -> bytes:
 
 
 def main() -> None:
-    """Writes the compressed files to where the set reads them."""
     for name, content in excerpt(Path(sys.argv[1]) if sys.argv[1:] else None).items():
         (FOLDER / name).write_bytes(gzip.compress(content, 9, mtime=0))
 

@@ -1,7 +1,6 @@
 """What the recorded baselines say, written into README.md, docs/results.md and docs/findings.
 
-`python -m tools.found` judges `results/baselines` by today's rules and replaces what stands between
-the marks in each file. Nothing is trained. A test compares the files with it.
+`python -m tools.found` judges `results/baselines` and replaces what stands between the marks.
 """
 
 import json
@@ -33,7 +32,6 @@ GROUPS: dict[str, Sequence[str]] = {
 
 
 def judged(paper: str) -> Report:
-    """The report of a paper's recorded baseline."""
     recorded = json.loads((ROOT / f"results/baselines/{paper}-reduced.json").read_text("utf-8"))
     plan = make_plan(load_paper(paper), recorded["profile"])
     given = trials_of(recorded["cells"], plan)
@@ -43,7 +41,6 @@ def judged(paper: str) -> Report:
 def trials_of(
     cells: dict[str, dict[str, list[float | None]]], plan: Plan
 ) -> dict[CellKey, CellTrials]:
-    """The recorded trials of each planned cell."""
     found = {}
     for one in plan.cells:
         trials = cells.get(f"{one.cell.table}: {one.cell.label}", {}).get("trials", [])
@@ -80,7 +77,6 @@ def on_other_images(report: Report) -> Iterator[str]:
 
 
 def readme(reports: list[Report]) -> Iterator[str]:
-    """The headline claims of each paper."""
     for one in reports:
         name = one.first.sentence.partition(": ")[0]
         yield f"- **[{name}](docs/findings/{one.paper}.md)**"
@@ -88,7 +84,6 @@ def readme(reports: list[Report]) -> Iterator[str]:
 
 
 def results(reports: list[Report]) -> Iterator[str]:
-    """How many claims carry each word."""
     yield from table("paper", *(f"`{word}`" for word in WORDS))
     for one in reports:
         counts = scoreboard.counts([one], "claims")
@@ -138,12 +133,10 @@ def contradictions(report: Report) -> Iterator[str]:
 
 
 def sentences(line: str) -> str:
-    """A line with its clauses as sentences."""
     return re.sub("; (.)", lambda found: f". {found[1].upper()}", line)
 
 
 def table(*names: str) -> tuple[str, str]:
-    """The head of a table."""
     return row(*names), row(*["---"] * len(names))
 
 
@@ -152,7 +145,6 @@ def row(*cells: object) -> str:
 
 
 def filled(text: str, lines: Iterator[str], what: str = "found") -> str:
-    """The text with what stands between the marks of `what` replaced."""
     begin, end = f"<!-- {what}: begin -->\n", f"<!-- {what}: end -->"
     before, _, rest = text.partition(begin)
     _, _, after = rest.partition(end)
@@ -167,7 +159,6 @@ FILES: dict[str, Callable[[list[Report]], Iterator[str]]] = {
 
 
 def main() -> None:
-    """Writes all files."""
     reports = [judged(paper) for paper in PAPERS]
     for name, write in FILES.items():
         path = ROOT / name

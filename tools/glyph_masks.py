@@ -43,7 +43,6 @@ def fonts() -> list[Path]:
 
 
 def mask(font: ImageFont.FreeTypeFont, character: str) -> NDArray[np.uint8]:
-    """One character, its ink in the middle."""
     em = SIDE * FINER
     canvas = Image.new("L", (4 * em, 4 * em))
     ImageDraw.Draw(canvas).text((2 * em, 2 * em), character, fill=255, font=font, anchor="mm")

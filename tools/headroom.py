@@ -3,9 +3,9 @@
     python -m tools.headroom PAPER [--jobs N]
 
 Trains the tables of the headline claims under the profile `headroom`, on its own data and on the
-sets that `tools/calibration/PAPER.toml` names. Trials are stored in results/store. Writes
-tables/PAPER/headroom.json, docs/headroom-PAPER.svg and the part of docs/calibration.md between the
-marks. `--drawn` trains nothing and draws from the file.
+sets that `tools/calibration/PAPER.toml` names. Writes tables/PAPER/headroom.json,
+docs/headroom-PAPER.svg and a part of docs/calibration.md. `--drawn` trains nothing: it draws
+from that file.
 """
 
 import argparse
@@ -68,20 +68,17 @@ def record(report: Report, table: str, claim: ClaimResult, data: str) -> OnOther
 
 
 def settings_of(runs: Iterable[RunConfig | RunSummary]) -> str:
-    """A checksum of the settings of runs."""
     keys = "".join(sorted(run.key for run in runs))
     return hashlib.sha256(keys.encode()).hexdigest()[:16]
 
 
 def written(report: Report) -> Iterator[str]:
-    """The numbers of the picture."""
     yield from table(*ON_OTHER_DATA)
     for said, word, *values in on_other_data(report):
         yield row(said, f"`{word}`", *values)
 
 
 def main() -> None:
-    """Measures or reads, and writes file, picture and table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("paper")
     parser.add_argument("--jobs", type=int)

@@ -53,7 +53,6 @@ def copy(store: Store, records: Path = RECORDS) -> Counter[str]:
 
 
 def without_files(record: TrialRecord) -> TrialRecord:
-    """The record without arrays, encoder and the folder of the data."""
     parts = {"arrays": record.arrays, "encoder": record.encoder}
     provenance: dict[str, Any] = dict(record.provenance)
     provenance["left_out"] = {name: part["sha256"] for name, part in parts.items() if part}
@@ -95,7 +94,6 @@ def sentence(words: Sequence[VerdictWord]) -> str:
 
 
 def listed(cells: Sequence[tuple[str, str, CellResult]]) -> Iterator[str]:
-    """A row for each cell."""
     yield from table(*HEADER)
     for paper, id, cell in cells:
         digits = layout.places(cell)
@@ -108,7 +106,6 @@ def listed(cells: Sequence[tuple[str, str, CellResult]]) -> Iterator[str]:
 
 
 def pages() -> Iterator[tuple[Path, str]]:
-    """Each page with its new text."""
     cells = list(measured())
     said = {"README.md": [sentence([cell.verdict.word for _, _, cell in cells])]}
     said["docs/published.md"] = list(listed(cells))
@@ -118,7 +115,6 @@ def pages() -> Iterator[tuple[Path, str]]:
 
 
 def main() -> None:
-    """Copies records, then renews both pages."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("stores", nargs="*", type=Path)
     for place in parser.parse_args().stores:

@@ -1,7 +1,6 @@
 """Draws docs/report.png with Chromium: `python -m tools.report_picture`.
 
-It shows the first lines and Table 3 of CP-CFL's report, from the recorded baseline. Nothing is
-trained.
+It shows the first lines and Table 3 of CP-CFL's report, from the recorded baseline.
 """
 
 import shutil

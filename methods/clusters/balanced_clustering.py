@@ -20,8 +20,7 @@ def sinkhorn(
     scores: Tensor, epsilon: float, iterations: int = 3, valid: Tensor | None = None
 ) -> Tensor:
     """Assignments models x samples x prototypes of `scores` (same shape); each sample's sum is 1.
-    valid: bool, models x samples; samples that count in the balance (at least one), None for
-    all."""
+    valid: bool, models x samples; those that count in the balance (at least one), None for all."""
     log_q = scores / epsilon
     for _ in range(iterations):
         sharing = log_q if valid is None else log_q.masked_fill(~valid.unsqueeze(2), -math.inf)

@@ -117,8 +117,7 @@ def _drawn(mass: Tensor, generators: Sequence[torch.Generator]) -> Tensor:
 
 def group_means(x: Tensor, group: Tensor, n_groups: int) -> tuple[Tensor, Tensor]:
     """The mean of each group, models x groups x width, and its size, int64, models x groups.
-    x: models x batch x width, which gets gradients. group: int64, models x batch. Empty groups have
-    mean zero."""
+    x: models x batch x width, with gradients. group: int64, models x batch. Means of none are 0."""
     belongs = F.one_hot(group, n_groups)
     sizes = belongs.sum(dim=1)
     sums = torch.bmm(belongs.transpose(1, 2).to(x.dtype), x)

@@ -172,8 +172,6 @@ def _tiny(task: Task, images: int) -> Task:
 
 
 class _Unchanged(Augmentation):
-    """Views that are the images."""
-
     def views(self, images: Tensor, n_views: int, generator: torch.Generator) -> list[Tensor]:
         return [to_float(images)] * n_views
 

@@ -37,7 +37,6 @@ class NetworkCost:
 
     @property
     def multiply_adds(self) -> int:
-        """Multiply-adds of one forward pass of one image."""
         return sum(self.multiply_adds_by_kind.values())
 
     @property

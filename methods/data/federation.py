@@ -33,7 +33,6 @@ class ImageSet:
         return self.labels
 
     def to(self, device: torch.device | str) -> ImageSet:
-        """The same portion on `device`."""
         labels = None if self.labels is None else self.labels.to(device)
         return ImageSet(self.images.to(device), labels)
 
@@ -41,7 +40,6 @@ class ImageSet:
 @dataclass(frozen=True)
 class Federation:
     """Who holds which images.
-
     train_of, test_of: per client an int64 index into `train` and `test`; one tensor for clients
     that are measured on the same images. group: int64, clients; true clusters, or zeros. novel: the
     last so many clients never train. unlabeled_of: per client an index into `train` of images with
@@ -112,7 +110,6 @@ class Federation:
         return replace(self, train_of=tuple(map(torch.cat, both)), unlabeled_of=())
 
     def to(self, device: torch.device | str) -> Federation:
-        """The same federation on `device`."""
         indices = {id(i): i for i in (*self.train_of, *self.test_of, *self.unlabeled_of)}
         moved = all_to(torch.device(device), list(indices.values()))
         there = dict(zip(indices, moved, strict=True))

@@ -61,8 +61,7 @@ class VGG(ClientLayers):
 
     depth: 11, 13, 16 or 19 layers with weights, three dense ones included. width: channels of the
     first stage; the others have 2, 4, 8 and 8 times as many. classifier: `none` (mean over places,
-    8 width out) or `imagenet` (means over 7x7 windows, two dense layers of 4096, 1000 out). More in
-    `ClientLayers`.
+    8 width out) or `imagenet` (means over 7x7 windows, two dense layers of 4096, 1000 out).
     """
 
     depth: Literal[11, 13, 16, 19] = 16

@@ -81,7 +81,6 @@ class Message:
         return {**shared, **each, **self.streamed, **pieces}
 
     def bytes_exchanged(self, participants: int) -> int:
-        """Bytes that this message costs in all."""
         return sum(self.bytes_by_name(participants).values())
 
 
@@ -142,7 +141,6 @@ class Round:
         return len(self.clients)
 
     def of(self, clients: Tensor) -> Round:
-        """The same round with these participants, int64."""
         return replace(self, clients=clients)
 
     def images(self) -> list[Tensor]:

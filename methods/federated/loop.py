@@ -83,11 +83,7 @@ def run(
     each round. `downloaded_bytes` and `uploaded_bytes` are sums over clients and rounds of the
     attempt that was finished, also by payload (`uploaded_bytes.weights`); `wasted_bytes` is what
     abandoned attempts exchanged. checkpoint: saves the training, and may bring one to go on with.
-    metrics: of other packages, by name.
-
-    No step of `method` sees a label of a test image: those of `task` stay here, and score what
-    `method.evaluate` predicts.
-
+    metrics: of other packages, by name. No step of `method` sees a label of a test image.
     Raises `DivergedError`, which names round and tensor, when what clients send or keep, the
     server, a prediction, a metric or the encoder is no longer finite; `ValueError` if `prepare`
     changes the test images, or a method gives a metric that is measured here.
@@ -157,8 +153,7 @@ def _finished(
     checkpoint: Checkpoint,
     measured: Callable[[_Training, bool], None],
 ) -> bool:
-    """Takes `now` to the end of the last round, or to that in which the method gave up (False).
-    `now` changes only between places at which it may be saved."""
+    """Takes `now` to the end of the last round, or to that in which the method gave up (False)."""
     last = method.exchanges
 
     while now.t < last:

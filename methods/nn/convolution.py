@@ -102,8 +102,8 @@ def stacked_conv2d(
 ) -> Tensor:
     """Each model's convolution of its own images.
     x: models x batch x channels x height x width. weight: models x outputs x channels x kernel x
-    kernel. bias: models x outputs. Result: models x batch x outputs x height' x width', batch
-    innermost in memory."""
+    kernel. bias: models x outputs. Result: models x batch x outputs x height' x width', laid out
+    with the batch innermost."""
     result: Tensor = _StackedConv2d.apply(  # type: ignore[no-untyped-call]
         x.movedim(1, -1), weight, bias, stride, padding
     )

@@ -3,7 +3,6 @@
 An input is `models x batch x ...`: every stacked model sees its own batch. A layer holds shapes and
 rules of initialisation, never weights. It reads the number of models from the weights at each call,
 so that one layer serves any stack (`methods.state`).
-
 A convolution of several models is a batched matrix product over patches
 (`methods.nn.convolution`), which leaves the batch innermost in memory; other layers keep that. A
 single model takes the library's own convolution, channels innermost, or a product where it gains.

@@ -37,7 +37,6 @@ class Convolution:
         return convolution + (2 * self.outputs if self.normalised else 0)
 
     def size(self, side: int) -> int:
-        """Output side for a square input side."""
         if self.transposed:
             return (side - 1) * self.stride - 2 * self.padding + self.kernel
         return (side + 2 * self.padding - self.kernel) // self.stride + 1
@@ -52,7 +51,6 @@ class Pooling:
     padding: int = 0
 
     def size(self, side: int) -> int:
-        """Output side for a square input side."""
         return (side + 2 * self.padding - self.kernel) // self.stride + 1
 
 
@@ -65,7 +63,6 @@ class Autoencoder:
 
     @property
     def layers(self) -> tuple[Convolution | Pooling, ...]:
-        """Both, in order."""
         return self.module + self.decoder
 
 

@@ -79,7 +79,6 @@ class ModularNetwork(Layer):
         return Sequential(*list(self.module)[:-1])(state, x, training)
 
     def pooled_and_behind(self, state: State, z: Tensor, training: bool = False) -> Tensor:
-        """`behind` of what is pooled first."""
         *_, pooling = self.module
         return self.behind(state, pooling(state, z, training), training)
 

@@ -7,7 +7,6 @@ TF32 by themselves. `tf32`: float32 numbers whose products keep 11 bits, on GPUs
 Only networks ask: convolutions and dense layers cast what they read, and what lies between them
 stays in bf16. Weights, their gradients and moments, statistics of normalisation, losses, clusters,
 averages and what is sent are float32 in each of the three.
-
 Papers do not say theirs, so it is a reading; docs/notes/precision.md has what was measured.
 Evidence: `tests/methods/test_precision.py` (torch.nn under autocast).
 """

@@ -60,7 +60,6 @@ def crossed_divergence(
 ) -> Tensor:
     """FedRLC's Eqs. 23 and 24, (models,): online soft labels (q) of one view against the target
     distribution of the other view in the target network; all models x batch x clusters.
-
     select: only images whose two hard labels agree count (Eq. 24), in a mean over the whole batch.
     """
     loss = torch.zeros(q_a.shape[0], device=q_a.device)

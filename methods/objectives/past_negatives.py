@@ -43,8 +43,7 @@ def similarity(u: Tensor, v: Tensor) -> Tensor:
 def negative_pool(y_own: Tensor, y_other: Tensor, threshold: float) -> Tensor:
     """Eq. 29, models x batch x batch: whether image j is a negative of the anchor i.
     y_own, y_other: soft labels of the anchors' view, and of the other one. Both views of a negative
-    are less similar to the anchor than `threshold`; of an anchor without such images all others are
-    negatives."""
+    are less similar to the anchor than `threshold`; without any, all other images are negatives."""
     alike = torch.maximum(similarity(y_own, y_own), similarity(y_own, y_other)) >= threshold
     others = ~torch.eye(y_own.shape[1], dtype=torch.bool, device=y_own.device)
     pool = others & ~alike

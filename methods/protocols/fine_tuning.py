@@ -31,8 +31,7 @@ from .linear_probe import HeadOptions
 class FineTuning(HeadOptions, Protocol):
     """Options of the training (`HeadOptions`), whose learning rate is the encoder's.
     label_share: share of the images of each class whose labels are used. head_learning_rate: of the
-    classifier, 0 for that of the encoder; both follow the schedule. head_widths: hidden layers of
-    the classifier."""
+    classifier, 0 for the encoder's; both follow the schedule. head_widths: its hidden layers."""
 
     label_share: float = 0.1
     head_learning_rate: float = 0.0
@@ -40,8 +39,7 @@ class FineTuning(HeadOptions, Protocol):
 
     def measure(self, subject: Subject) -> Outcome:
         """The metric `accuracy` on the test images, and how many images had labels.
-        Raises `ValueError` without labels, `DivergedError` where weights leave the finite
-        numbers."""
+        Raises `ValueError` without labels, `DivergedError` where weights are no longer finite."""
         test = subject.held_out().to(subject.device)
         wanted = test.known_labels("fine-tuning")
         train = labelled_share(subject.train, self.label_share, subject.seeds).to(subject.device)

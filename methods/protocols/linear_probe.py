@@ -55,7 +55,6 @@ class HeadOptions:
         return self.learning_rate
 
     def optimizer_over(self, weights: list[Tensor]) -> Optimizer:
-        """A fresh optimiser over leaf tensors."""
         return make_optimizer(
             self.optimizer, weights, self.learning_rate, self.sgd_momentum, self.weight_decay
         )

@@ -22,8 +22,7 @@ def features(
     model: Classifier, pool: State, choice: Tensor, portion: ImageSet, index_of: Sequence[Tensor]
 ) -> list[Tensor]:
     """Representations, images x dim for each client, in evaluation mode.
-    choice: int64, (clients,), models of `pool`. index_of: per client an int64 index into
-    `portion`."""
+    choice: int64, (clients,), models of `pool`. index_of: per client, int64, into `portion`."""
     encoders = part(pool, ENCODER)
 
     def encode(chosen: int, members: list[int]) -> Tensor:
@@ -91,9 +90,7 @@ def _encode(model: Classifier, encoder: State, portion: ImageSet, index: Tensor)
 
 
 def _first_equal(state: State) -> Tensor:
-    """For each model the first of `state` that equals it, int64, (models,), on the processor.
-    Models whose bits have equal sums are compared with the first of them alone: one pass and one
-    answer, however many there are."""
+    """For each model the first of `state` that equals it, int64, (models,), on the processor."""
     if n_models(state) == 1:
         return torch.zeros(1, dtype=torch.int64)
     values = [value.flatten(1) for value in state.values()]
@@ -114,9 +111,7 @@ def _bits(value: Tensor) -> Tensor:
 def _by_model(
     choice: Tensor, rows_of: Sequence[Tensor], compute: Callable[[int, list[int]], Tensor]
 ) -> list[Tensor]:
-    """`compute(model, members)` once for every chosen model, split by client.
-    rows_of: a row for each image; clients with the same model and the same tensor share a
-    result."""
+    """`compute(model, members)` once for every chosen model, split by client."""
     found: dict[tuple[int, int], Tensor] = {}
     names = [(model, id(rows)) for model, rows in zip(choice.tolist(), rows_of, strict=True)]
     first = {name: client for client, name in reversed(list(enumerate(names)))}

@@ -33,9 +33,9 @@ DrawViews = Callable[[Batch, int], list[Tensor]]
 
 class Supervised(LocalLoss):
     """Mean cross-entropy of each model over its batch.
-    In epochs outside `encoder_epochs` (None for all) the encoder is frozen, in evaluation mode, and
-    each image is encoded once: `client_state[ENCODED]`, models x images x dim. These epochs lie
-    side by side."""
+    In epochs outside `encoder_epochs` (None for all), which lie side by side, the encoder is
+    frozen, in evaluation mode, and each image is encoded once: `client_state[ENCODED]`, models x
+    images x dim."""
 
     views: DrawViews | None = None
     """What steps see instead of the images, where clients augment them."""
@@ -144,8 +144,7 @@ def adapted_heads(
 ) -> State:
     """The models of all clients (`start`, stacked) with heads trained on frozen encoders.
     Calibre, Section V-A, and the fine-tuning of FedAvg-FT, SCAFFOLD-FT, FedPer, FedRep, FedBABU.
-    Unstated: the encoder is in evaluation mode (its running statistics stay), without
-    augmentation."""
+    Unstated: the encoder is in evaluation mode (its running statistics stay); no augmentation."""
     everyone = torch.arange(federation.n_clients)
     return train_clients(
         model, start, everyone, federation, everyone, options, seeds, t, encoder_epochs=0

@@ -48,7 +48,6 @@ class LocalOptions:
             grad.mul_(scale.view(-1, *(1,) * (grad.dim() - 1)))
 
     def optimizer_over(self, weights: Sequence[Tensor]) -> Optimizer:
-        """A fresh optimiser over leaf tensors."""
         return make_optimizer(
             self.optimizer, weights, self.learning_rate, self.sgd_momentum, self.weight_decay
         )

@@ -60,7 +60,6 @@ def pretrain(
     weights on the CPU. Weights, order and views have streams of their own: every objective of a
     trial starts from the same encoder and sees the same batches. checkpoint: saves the training
     after epochs, and may bring one to go on with.
-
     Raises `ValueError` for fewer than two images or missing labels, `DivergedError`.
     """
     n, channels, side = portion.images.shape[:3]

@@ -147,8 +147,7 @@ def contrastive_training(
     seeds: Seeds,
 ) -> tuple[State, Sequence[float]]:
     """`state` (one model) after training on `z`, and the mean loss of each epoch.
-    options: batch_size counts images, of which each has two views; a last batch of a single image
-    is left out."""
+    options: batch_size counts images, each of two views; a last batch of one image is left out."""
     fresh = {name: value.clone() for name, value in state.items()}
     weights = [v.requires_grad_() for name, v in fresh.items() if not is_buffer(name)]
     # With the optimiser's own weight decay, where `LocalOptions` would have none.

@@ -100,8 +100,7 @@ def train_steps(
 ) -> TrainedClients:
     """The models of `clients` (int64, client numbers) after round `t`.
     start: one model for each client. client_state: what the loss needs of each besides its model,
-    stacked. own_of: per client an int64 index into the training portion. Inputs stay as they
-    are."""
+    stacked. own_of: per client an int64 index into the training portion. Inputs stay as given."""
     trained = {name: torch.zeros_like(value) for name, value in start.items()}
     after = {name: torch.zeros_like(value) for name, value in client_state.items()}
     losses, unread = torch.full((len(clients),), torch.nan), list[tuple[list[int], Tensor]]()

@@ -2,7 +2,6 @@
 
 Paper: Calibre, Section V-A: clients hold D over their number of training images, written (S,
 #samples) or (0.3, #samples); 50 novel clients, besides the 100, are left out of training.
-
 Unstated, and what is done here:
 - Whose images the novel clients hold: they are dealt last, by the same rule and from the same
   images, so they share images with clients that train wherever those have used a class up.

@@ -2,7 +2,6 @@
 
 Paper: CP-CFL, Section 4.1 and Figure 3 (three groups with classes 1-4, 4-7 and 7-10; per client
 two classes with 20 images and two with 5), Section 4.8 (15 to 90 clients in three equal groups).
-
 Unstated, and what is done here:
 - Which two of a client's classes are the large ones: drawn at random for each client.
 - Whether clients may share an image. With 60 clients the classes that two groups have in common

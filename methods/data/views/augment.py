@@ -9,7 +9,6 @@ so that a run on a GPU sees the same views (what is done with it: `methods.data.
 Blur has a window of a tenth of the side (Chen et al.): none below 20 pixels.
 Supervised training often moves images within a border instead of resizing crops (torchvision's
 `RandomCrop(side, padding)`): such a window comes first, and crops are taken of what it sees.
-
 Images go through all operations in pieces that the caches hold (docs/notes/benchmarks.md).
 Evidence: `tests/methods/test_augment.py` (torchvision image by image; distributions).
 """
@@ -61,7 +60,7 @@ class Parameters:
     the window sees the image reflected beyond the edges, or zeros. top, left, height, width: int64,
     the crop in pixels. flip: bool. factors: n x 4, brightness, contrast, saturation (1 leaves the
     image) and hue (in turns, 0 leaves it). order: int64, n x 4, which of these comes first, second,
-    ... grey: bool. sigma: of the blur in pixels, 0 for none. """
+    ... grey: bool. sigma: of the blur in pixels, 0 for none."""
 
     shift: Tensor
     mirrored: Tensor
@@ -76,7 +75,6 @@ class Parameters:
     sigma: Tensor
 
     def take(self, index: Tensor) -> Parameters:
-        """The rows at `index`."""
         return Parameters(*(getattr(self, f.name)[index] for f in fields(self)))
 
 
@@ -178,8 +176,7 @@ class Augmentation:
         return torch.rand(n, numbers, generator=generator, device=generator.device)
 
     def _crop(self, area: Tensor, ratio: Tensor, height: int, width: int) -> tuple[Tensor, Tensor]:
-        """Heights and widths: the first of ten tries that fits, else the largest allowed shape
-        (torchvision's RandomResizedCrop)."""
+        """Heights and widths, as in torchvision's RandomResizedCrop: the first of ten that fits."""
         least, most = self.crop_scale
         narrow, wide = (math.log(bound) for bound in self.crop_ratio)
         pixels = height * width * (least + (most - least) * area)

@@ -137,8 +137,7 @@ def _numbers(values: tuple[float, ...], dtype: torch.dtype, device: torch.device
 class Jitter:
     """What happens to the colours of n images that are sorted by `rank`.
     rank: int64, n, on the CPU; when the hue is turned, before step 0, 1, ... or after all, and one
-    more for images without jitter. matrices, greyness, turns: of `jitter_steps`, where the images
-    are."""
+    more for images without jitter. matrices, greyness, turns: of `jitter_steps`."""
 
     rank: Tensor
     matrices: Tensor
@@ -146,7 +145,6 @@ class Jitter:
     turns: Tensor
 
     def piece(self, now: slice) -> Jitter:
-        """The part for the images `now`."""
         return Jitter(self.rank[now], self.matrices[:, now], self.greyness[:, now], self.turns[now])
 
     def apply(self, x: Tensor) -> None:

@@ -3,7 +3,6 @@
 Paper: CP-CFL, Algorithm 2. Rounds t < T_c: each client takes a random model and trains its head
 only. From t = T_c: it takes the model of lowest loss (Eq. 5) and trains all of it. Section 4.5:
 the encoder trained in E_l,f of the local epochs, or shared by all clusters.
-
 Readings: head-only rounds are t < T_c as in the algorithm (one sentence says t <= T_c: T_c one
 more). The first E_l,f of the local epochs train the encoder, or the last (`encoder_last`). The
 shared encoder is the average of all clients' by numbers of images; it is sent once with N heads,

@@ -3,7 +3,6 @@
 A client's state is `{**shared, **private}`: what the server averages (by numbers of images), and
 what the client keeps between rounds. Methods say which is which, what a step minimises, and how a
 client adapts after the last round.
-
 Paper: Calibre, Sections III and V-A: after training, all clients, novel ones too, download the
 global model and train a personal one for 10 epochs (SGD, 0.05, batches of 32); accuracies are
 those of the personal models on the clients' own test images.

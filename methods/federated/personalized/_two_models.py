@@ -55,7 +55,6 @@ class TwoModels(Supervised):
         return loss if self.adapting else loss + self.loss_of(common(state), x, batch)
 
     def loss_of(self, model: State, x: Tensor, batch: Batch) -> Tensor:
-        """Mean cross-entropy of each of the stacked models, (models,)."""
         logits = self.model(model, x, training=True)
         return batch.mean(cross_entropies(logits, self.labels[batch.index]))
 

@@ -51,7 +51,6 @@ class TrainingAlone(NoExchange, SelfSupervised):
         return memory.models, task.everyone
 
     def evaluate(self, task: Task, server: Server, memory: LocalMemory, final: bool) -> Evaluation:
-        """Means over the clients' models."""
         each = [
             super(TrainingAlone, self).evaluate(task, take(memory.models, [k]), memory, final)
             for k in range(task.federation.n_training)

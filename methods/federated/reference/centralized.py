@@ -3,7 +3,6 @@
 Paper: CP-CFL, Section 4.3 and Table 5: one data set of all clients, or one for each true cluster,
 whose accuracies are averaged. A pool trains as long as a federated client would: rounds x
 local_epochs epochs, without aggregation, and is evaluated on its clients' pooled test images.
-
 Unstated: an image is in the pool as often as clients hold it, so that the pool follows their
 distribution; the optimiser is made anew each round, as in the federated runs, so that the
 comparison is of data and not of moments; every pool starts from FedAvg's first model.

@@ -1,8 +1,7 @@
 """What an FCL client minimises: contrast with fused features, and neighbourhood matching.
 
 Eqs. 3, 6 and 12 of FCL. The bank of local features is a queue of keys (`queue` in the client's
-state). A second queue (`images`) has the images that they come from, to measure false negatives: no
-loss sees a label.
+state). A second queue (`images`) has their images, to measure false negatives; no loss sees these.
 """
 
 from collections.abc import Sequence

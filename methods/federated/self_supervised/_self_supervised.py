@@ -1,10 +1,8 @@
 """Federated self-supervised learning: clients minimise an objective without labels, weights are
 averaged.
 
-Weights are whatever the objective trains (encoder, projector, predictor, ...). What it keeps
-besides (a target network, a queue) is made anew from the received weights in every round, unless
-`keeps_memory` says otherwise.
-
+What an objective keeps besides trained weights (a target network, a queue) is made anew from the
+received weights in every round, unless `keeps_memory` says otherwise.
 A protocol measures afterwards what is learned (`methods.protocols`). So that a collapse is seen,
 each round records the loss, the spread of the representations and, where there are clusters, how
 many of them are occupied.
@@ -66,7 +64,6 @@ class SelfSupervised(FederatedMethod):
         return build_learner(task.objective, task.model, task.federation.n_classes)
 
     def local_loss(self, now: Round) -> LocalLoss:
-        """What participants minimise."""
         task, objective = now.task, now.task.objective
         assert objective is not None
         views = now.views() if objective.draws_views else None
@@ -118,8 +115,7 @@ class SelfSupervised(FederatedMethod):
 @dataclass(frozen=True)
 class WithTarget(SelfSupervised):
     """A method of BYOL's kind.
-    keeps_target: whether a client's target network outlives a round, or begins as its online
-    one."""
+    keeps_target: whether a client's target network outlives a round or begins as the online one."""
 
     keeps_target: bool = False
 

@@ -67,8 +67,7 @@ class Remembering(Layer):
 class Calibrated(Learner):
     """l_s + α (l_p + l_n) (Algorithm 1, last line), around an encoder that remembers.
     Every objective encodes its first view before its second, in one call or two, so the first 2N
-    encodings are those of the two views. Through a moving copy (MoCo, SMoG) they have no
-    gradient."""
+    encodings are those of the views. Through a moving copy (MoCo, SMoG) they have no gradient."""
 
     def __init__(self, learner: Any, encoder: Remembering, method: Calibre) -> None:
         self.learner, self.encoder, self.method = learner, encoder, method
@@ -110,7 +109,6 @@ class Calibre(SelfSupervised):
 
     objective: registered name of l_s. prototype_meta, prototype_contrast: whether L_n and L_p are
     in the loss. regularizer_weight: α. n_prototypes: K. prototype_temperature: τ.
-
     normalised_clusters, normalised_prototypes, normalised_divergence: whether K-means of a batch,
     the means of L_n and a client's distances are of encodings of length one, or as they are.
     divergence_by: a client's distance is the mean over its images, or over its clusters' means.

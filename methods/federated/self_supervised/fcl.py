@@ -5,7 +5,6 @@ the momentum encoder and features of encrypted images, and receive both averages
 else's features (Eq. 2), which are the negatives of the next round (Eqs. 3 and 6) and, with the
 local ones, the candidates of neighbourhood matching (Eqs. 7 to 11). Eq. 12 adds the two losses.
 The ablations of Figure 5: `feature_fusion = false`, `neighbourhood_matching = false`.
-
 Unstated: local negatives are dropped once there are remote ones (`local_negatives`), as Section 4.1
 proposes, though Eq. 6 refers to Eq. 3. Features are uploaded of K random images, one augmented view
 each, and normalised by the statistics of their own batches, as keys are. The local bank stays with

@@ -1,7 +1,6 @@
 """FSL: federated split learning; clients hold the first layers, the server the others.
 
 As MFCL's baseline (Table 2) in two forms, since its text names two papers.
-
 `local-loss` (taken; Han et al. 2021, which Section 5.2 names as the baseline): clients train their
 layers by the cross-entropy of a small network of their own on top of them, and send smashed data
 (what their layers put out) with the labels. The server trains its layers on these by a loss of its
@@ -84,8 +83,7 @@ class Split(Supervised):
 
 class LocalLosses(Supervised):
     """Cross-entropy of the clients' layers with `auxiliary`, and of the server's on smashed data.
-    Their sum: no weight has a gradient from both, since none passes from the server to the
-    clients."""
+    Their sum: no weight has a gradient from both, since none returns from the server."""
 
     def __init__(self, task: Task, auxiliary: Sequential) -> None:
         super().__init__(task.model, task.federation.train, None)

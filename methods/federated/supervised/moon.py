@@ -98,5 +98,4 @@ class MOON(FedAvg):
         return Message(per_client={"weights": trained.state}, log={"loss": trained.loss})
 
     def _contrasting(self, state: State) -> State:
-        """The weights that a contrast reads."""
         return state if self.projected else part(state, ENCODER)
