@@ -22,11 +22,9 @@ STRICT = ("--config-settings", "editable_mode=strict", "--editable")
 
 
 def install(session: nox.Session, extra: str = "", *how: str) -> None:
-    """fedrepro from this folder, with the tried versions of its dependencies.
-
-    First what `hashes.txt` lists, setuptools among it, so that no newer one builds the package.
-    Then the rest under `constraints.txt`. how: options of pip, `--editable` if none is given.
-    """
+    """fedrepro from this folder, with the tried versions of its dependencies. First what
+    `hashes.txt` lists, setuptools among it, so that no newer one builds the package. Then the rest
+    under `constraints.txt`. how: options of pip, `--editable` if none is given."""
     session.install("--quiet", "--no-deps", "--require-hashes", "--requirement", "hashes.txt")
     pinned = ["--quiet", "--constraint", "constraints.txt", "--no-build-isolation"]
     session.install(*pinned, *(how or ("--editable",)), f".{extra}")
@@ -68,11 +66,9 @@ for name, (says, extras, *options) in {
 
 @nox.session
 def dev(session: nox.Session) -> None:
-    """An environment for an editor, `.nox/dev`, with ruff, mypy, pyright and the commit hooks.
-
-    A strict editable install has links to each file, which editors and type checkers follow. Make
-    it again after adding a file.
-    """
+    """An environment for an editor, `.nox/dev`, with ruff, mypy, pyright and the commit hooks. A
+    strict editable install has links to each file, which editors and type checkers follow. Make it
+    again after adding a file."""
     install(session, "[test,lint]", *STRICT)
     session.install("--quiet", "--constraint", "constraints.txt", "pre-commit", "pyright")
     session.run("pre-commit", "install")

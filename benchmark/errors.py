@@ -31,11 +31,9 @@ _NO_MEMORY = re.compile(
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that memory ran out, on the host or on a device.
-
-    Python raises `MemoryError`. Torch raises `RuntimeError`, for the host too; only its text tells.
-    The operating system refuses memory to other calls with ENOMEM.
-    """
+    """Whether an error says that memory ran out, on the host or on a device. Python raises
+    `MemoryError`. Torch raises `RuntimeError`, for the host too; only its text tells. The operating
+    system refuses memory to other calls with ENOMEM."""
     if isinstance(error, OSError):
         return error.errno == errno.ENOMEM
     return isinstance(error, MemoryError) or (

@@ -50,12 +50,10 @@ def word_of(detail: Detail) -> VerdictWord:
 class Verdict:
     """What may be said about a cell.
 
-    Attributes:
-        detail: the finer word (`EXACT` is a counted `REPRODUCED`).
-        difference: reproduced mean minus printed value, in the table's unit.
-        interval: the 90 % interval of the difference (two one-sided tests at 5 %).
-        stands_to: where a number printed without a spread is REPRODUCED, the largest ratio of the
-            paper's spread to ours up to which it stands.
+    detail: the finer word (`EXACT` is a counted `REPRODUCED`). difference: reproduced mean minus
+    printed value, in the table's unit. interval: the 90 % interval of the difference (two one-sided
+    tests at 5 %). stands_to: where a number printed without a spread is REPRODUCED, the largest
+    ratio of the paper's spread to ours up to which it stands.
     """
 
     detail: Detail
@@ -74,11 +72,9 @@ class Verdict:
 class CellResult:
     """One cell, printed and reproduced. Values are in the table's unit (percent or fraction).
 
-    Attributes:
-        trials: by seed in order, None where a trial is missing.
-        interval: 95 % confidence interval of the mean.
-        departures: positions among those of its table.
-        failed: `trial 3: diverged at round 7` for each trial behind this cell that failed.
+    trials: by seed in order, None where a trial is missing. interval: 95 % confidence interval of
+    the mean. departures: positions among those of its table. failed: `trial 3: diverged at round 7`
+    for each trial behind this cell that failed.
     """
 
     row: tuple[str, ...]
@@ -178,10 +174,9 @@ class TableResult:
 class ChoiceResult:
     """Something that the paper leaves open and that can be run in more than one way.
 
-    Attributes:
-        table: the one that it is about, None for all.
-        reading: the alternative under which this report is; None for what is taken.
-        has_effect: no where the profile or `--set` wins over all that the reading sets.
+    table: the one that it is about, None for all. reading: the alternative under which this report
+    is; None for what is taken. has_effect: no where the profile or `--set` wins over all that the
+    reading sets.
     """
 
     table: str | None
@@ -239,11 +234,9 @@ class Provenance:
 class External:
     """That numbers were made elsewhere, and what is said of them by who gave them.
 
-    Attributes:
-        protocol: as declared; only `full`, the published protocol, is held against the print.
-        note: their own words.
-        seeds: of all values, rising; the trials of a cell stand in this order.
-        statement: what a reader must know, in a sentence or two.
+    protocol: as declared; only `full`, the published protocol, is held against the print. note:
+    their own words. seeds: of all values, rising; the trials of a cell stand in this order.
+    statement: what a reader must know, in a sentence or two.
     """
 
     protocol: ProtocolScale
@@ -276,11 +269,9 @@ class FirstLines:
 class OnOtherData:
     """What trials under the profile `headroom` say of a headline claim on one data set.
 
-    Attributes:
-        said: the claim as a clause.
-        headroom: of its data, by trial.
-        differences: by trial, the mean over the claim's comparisons, signed as it states them.
-        settings: a checksum of all that its runs were made with.
+    said: the claim as a clause. headroom: of its data, by trial. differences: by trial, the mean
+    over the claim's comparisons, signed as it states them. settings: a checksum of all that its
+    runs were made with.
     """
 
     table: str

@@ -88,10 +88,8 @@ def by_exchange(report: Report, table: TableResult) -> bytes:
 
 
 def by_column(table: TableResult) -> bytes:
-    """A figure of the paper: our means by column, and printed values as black marks, as SVG.
-
-    Empty for a table, for a figure that is drawn in another way, and where nothing was trained.
-    """
+    """A figure of the paper: our means by column, and printed values as black marks, as SVG. Empty
+    for a table, for a figure that is drawn in another way, and where nothing was trained."""
     columns = list(dict.fromkeys(cell.column for cell in table.cells))
     rows = list(dict.fromkeys(cell.row for cell in table.cells))
     if not table.id.startswith("figure") or table.panels:
@@ -194,10 +192,8 @@ def _ratios(lines: Sequence[tuple[str, str, Interval]]) -> Figure:
 
 
 def by_headroom(report: Report) -> bytes:
-    """Headline differences over the headroom of the data sets they were recorded on, as SVG.
-
-    Empty where nothing is recorded.
-    """
+    """Headline differences over the headroom of the data sets they were recorded on, as SVG. Empty
+    where nothing is recorded."""
     panels: dict[tuple[str, str], list[OnOtherData]] = {}
     for one in (one for one in report.on_other_data if one.differences):
         panels.setdefault((one.table, one.claim), []).append(one)

@@ -30,11 +30,9 @@ def names() -> list[str]:
 
 
 def write(reports: Sequence[Report], folder: Path) -> list[str]:
-    """Writes one report in every format to `folder`; a sentence for each format that failed.
-
-    Of a format that fails, the file of an earlier report is removed. Raises `FedreproError` if the
-    disk refuses; the earlier report stays then.
-    """
+    """Writes one report in every format to `folder`; a sentence for each format that failed. Of a
+    format that fails, the file of an earlier report is removed. Raises `FedreproError` if the disk
+    refuses; the earlier report stays then."""
     shown, failed = [_without_places(report) for report in reports], []
     with replacing(folder, names()) as aside:
         for writer in formats().values():
@@ -49,10 +47,8 @@ def write(reports: Sequence[Report], folder: Path) -> list[str]:
 
 
 def write_report(reports: Sequence[Report], folder: Path | str) -> None:
-    """Writes judged papers as one report, in every format of docs/reports.md, to `folder`.
-
-    Raises `FedreproError` if that fails; of formats, the others are written then.
-    """
+    """Writes judged papers as one report, in every format of docs/reports.md, to `folder`. Raises
+    `FedreproError` if that fails; of formats, the others are written then."""
     failed = write(reports, Path(folder))
     if failed:
         raise FedreproError("; ".join(failed))

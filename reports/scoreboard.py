@@ -18,10 +18,8 @@ Counted = Literal["verdicts", "claims", "tables", "findings"]
 
 
 def counts(reports: Iterable[Report], what: Counted) -> dict[str, int]:
-    """How many cells, claims, tables or audit findings have each status, in a fixed order.
-
-    A finding that concerns two tables counts once.
-    """
+    """How many cells, claims, tables or audit findings have each status, in a fixed order. A
+    finding that concerns two tables counts once."""
     found = Counter[str]()
     for tables in (report.tables for report in reports):
         if what == "tables":
@@ -82,10 +80,8 @@ def name(reports: Sequence[Report]) -> str:
 
 def exit_code(reports: Sequence[Report]) -> int:
     """0 nothing discrepant, 1 something is or a trial failed, 2 a cell has no trial, 3 nothing run.
-
     2 is for cells whose trials all failed. Numbers that are recomputed without training are a
-    result only where nothing waits for a run.
-    """
+    result only where nothing waits for a run."""
     tables = [table for one in reports for table in one.tables]
     shown = cells(tables)
     if any(cell.verdict.word == "FAILED" for cell in shown):

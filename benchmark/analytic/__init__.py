@@ -74,11 +74,9 @@ class Analytic:
 
 
 def recompute(cell: Cell) -> Analytic:
-    """The cell's value from its formula.
-
-    Raises `SpecError` if the cell names no formula or an experiment that its formula cannot use,
-    `UnknownNameError` if nothing implements a name in it.
-    """
+    """The cell's value from its formula. Raises `SpecError` if the cell names no formula or an
+    experiment that its formula cannot use, `UnknownNameError` if nothing implements a name in
+    it."""
     if cell.formula is None:
         raise refused(cell, "no formula is given")
     if cell.formula not in _MODULES:
@@ -128,7 +126,6 @@ def judge_analytic(cell: Cell, counted: float | None = None) -> Verdict:
     A mismatch of what rests on something of ours is `INCONCLUSIVE`. Of several readings, `EXACT`
     takes the first that fits and names it. A cell without a formula, without print, or whose
     methods do not exist yet is `NOT RUN`, one that cannot be recomputed as specified an `ERROR`.
-
     counted: what a method's own rounds cost, in the cell's unit; said and not judged, since printed
     costs follow the paper's equations, or another paper's setting.
     """

@@ -28,10 +28,8 @@ _CLIENTS, _IMAGES = 3, 4
 
 def communication(cell: Cell) -> Analytic:
     """The cost as a product such as `(N+1)ST`; for a cell that holds a number, its multiple of ST.
-
     The number is taken at the cell's `training.n_clusters`. Raises `SpecError` for a missing method
-    or number of clusters, `ValueError` if the counts follow no such product.
-    """
+    or number of clusters, `ValueError` if the counts follow no such product."""
     name = setting(cell, "method")
     # One head-only round, so that both kinds of round are seen where a method has them.
     training = {**cell.experiment.get("training", {}), "head_rounds": 1}

@@ -74,9 +74,7 @@ def _value(node: Node) -> Fraction:
 
 def weights_of(node: Node) -> Mapping[CellKey, Fraction] | None:
     """The weights of cells in an expression that is linear in them, counts as constants; else None.
-
-    It is tried at zero, at each cell alone, and at all together. No weight is zero.
-    """
+    It is tried at zero, at each cell alone, and at all together. No weight is zero."""
     bounds = {leaf.key: leaf.bounds for leaf in leaves(node)}
     free = [key for key, (low, high) in bounds.items() if low < high]
 

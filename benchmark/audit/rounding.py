@@ -50,11 +50,9 @@ def mean_of(values: Sequence[Interval]) -> Interval:
 
 
 def squares_of(values: Sequence[Interval]) -> Interval:
-    """The range of the sum of squared deviations from the mean.
-
-    The largest is at a corner, since the sum is convex; beyond `MOST_CORNERS` values it is an upper
-    bound, which errs towards `consistent`.
-    """
+    """The range of the sum of squared deviations from the mean. The largest is at a corner, since
+    the sum is convex; beyond `MOST_CORNERS` values it is an upper bound, which errs towards
+    `consistent`."""
     # Whole numbers of one small unit: there are thousands of corners.
     n, unit = len(values), math.lcm(*(end.denominator for value in values for end in value))
     whole = [(int(low * unit), int(high * unit)) for low, high in values]
@@ -70,10 +68,8 @@ def squares_of(values: Sequence[Interval]) -> Interval:
 
 def _least_squares(values: Sequence[tuple[int, int]]) -> Fraction:
     """The least sum of squared deviations: of the distances to the point that is nearest to all.
-
     Between two neighbouring ends the same values reach the point, which is the mean of the ends at
-    which the others stay, where that lies in between.
-    """
+    which the others stay, where that lies in between."""
     ends = sorted({end for value in values for end in value})
     for left, right in itertools.pairwise(ends):
         stuck = [

@@ -60,11 +60,9 @@ def _check(claim: Claim, found: Sequence[Elementary]) -> None:
 def instances(
     relation: Relation, table: Table, paper: Paper
 ) -> Iterator[tuple[str, tuple[Elementary, ...]]]:
-    """For each row (and column) that the relation is about: its label, and the comparisons.
-
-    Raises `SpecError` for a pattern without a row, an expression without `{row}` although patterns
-    are given, and whatever makes it no claim.
-    """
+    """For each row (and column) that the relation is about: its label, and the comparisons. Raises
+    `SpecError` for a pattern without a row, an expression without `{row}` although patterns are
+    given, and whatever makes it no claim."""
     rows: Sequence[Label | None] = table.rows if "{row}" in relation.holds else [None]
     columns: Sequence[Label | None] = table.columns if "{column}" in relation.holds else [None]
     if relation.rows:
@@ -211,10 +209,8 @@ def _all_matching(
 
 
 def matching(pattern: Label, labels: Sequence[Label], what: str, table: Table) -> list[Label]:
-    """The labels that a pattern means; `what` is 'row' or 'column'.
-
-    Raises `SpecError`, with the nearest label, if there is none.
-    """
+    """The labels that a pattern means; `what` is 'row' or 'column'. Raises `SpecError`, with the
+    nearest label, if there is none."""
     if "*" not in pattern and pattern in labels:
         return [pattern]
     text, known = "|".join(pattern), ["|".join(label) for label in labels]

@@ -24,9 +24,8 @@ _SIGNS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}
 class Contrasts:
     """The comparisons of a claim, each signed as the claim states it.
 
-    Attributes:
-        values: by cell and seed; what is counted once has one entry.
-        looks: declared numbers of trials; the last one that the trials have reached counts.
+    values: by cell and seed; what is counted once has one entry. looks: declared numbers of trials;
+    the last one that the trials have reached counts.
     """
 
     comparisons: Sequence[Elementary]

@@ -95,11 +95,8 @@ class _Token(NamedTuple):
 
 
 def parse(text: str) -> Chain:
-    """The syntax tree of a claim.
-
-    Raises `SpecError` with the position (counted from 1) for text that is not one, and for one
-    that exceeds `spec.limits`.
-    """
+    """The syntax tree of a claim. Raises `SpecError` with the position (counted from 1) for text
+    that is not one, and for one that exceeds `spec.limits`."""
     if len(text) > limits.CLAIM:
         raise SpecError(f"a claim of {len(text)} characters; at most {limits.CLAIM} are read")
     return _Parser(text).claim()

@@ -96,10 +96,8 @@ def show(node: Node, text: Callable[[Cell], str] = printed_text, nested: bool = 
 
 
 def unit_of(node: Node) -> str | None:
-    """The unit of a node; None for a bare number, which goes with every unit.
-
-    Raises `SpecError` for arithmetic that no unit fits.
-    """
+    """The unit of a node; None for a bare number, which goes with every unit. Raises `SpecError`
+    for arithmetic that no unit fits."""
     match node:
         case Number():
             return None
@@ -123,10 +121,8 @@ def unit_of(node: Node) -> str | None:
 
 
 def common_unit(units: Iterable[str | None], how: str) -> str | None:
-    """The one unit of values that are compared, added or listed together (`how`).
-
-    Raises `SpecError` if there are two.
-    """
+    """The one unit of values that are compared, added or listed together (`how`). Raises
+    `SpecError` if there are two."""
     named = {unit for unit in units if unit is not None}
     if len(named) > 1:
         first, second, *_ = sorted(named)

@@ -53,10 +53,8 @@ def support_one(comparison: Elementary) -> SupportWord:
 
 
 def _judged(comparison: Elementary) -> tuple[SupportWord, Fraction | None]:
-    """The word of a comparison, and by how much the worst values that print so still agree.
-
-    The second is None where a divisor may be zero.
-    """
+    """The word of a comparison, and by how much the worst values that print so still agree. The
+    second is None where a divisor may be zero."""
     cells = {leaf.key: leaf for leaf in comparison.leaves}
     if any(one.printed.value is None for one in cells.values()):
         return "not printed", Fraction(0)
@@ -107,9 +105,8 @@ def range_over(node: Node, box: Box) -> Interval:
     """The range of an expression over all values of its cells in `box`.
 
     Interval arithmetic is exact where each cell is named once. A cell named again is set to each of
-    its bounds: exact where the expression is monotone in it, as sums and ratios of sums are.
-
-    Raises `ZeroDivisionError` if a divisor may be zero.
+    its bounds: exact where the expression is monotone in it, as sums and ratios of sums are. Raises
+    `ZeroDivisionError` if a divisor may be zero.
     """
     named = [leaf.key for leaf in leaves(node)]
     affordable = (MOST_WORK // max(1, len(named))).bit_length() - 1
@@ -123,10 +120,8 @@ def range_over(node: Node, box: Box) -> Interval:
 
 
 def reaches_zero(node: Node) -> bool:
-    """Whether an expression whose range ends at zero is zero for numbers rounded by one rule.
-
-    One that names a cell twice is taken to be. Raises `ZeroDivisionError` as `range_over` does.
-    """
+    """Whether an expression whose range ends at zero is zero for numbers rounded by one rule. One
+    that names a cell twice is taken to be. Raises `ZeroDivisionError` as `range_over` does."""
     named = [leaf.key for leaf in leaves(node)]
     if len(set(named)) < len(named):
         return True
@@ -192,9 +187,7 @@ def _written(comparison: Elementary) -> str:
 
 def why_unbreakable(comparison: Elementary) -> str | None:
     """Why a comparison is true (or false) whatever its cells hold; None where it can be either.
-
-    Interval arithmetic may make a range too wide, so a comparison that is named here is certain.
-    """
+    Interval arithmetic may make a range too wide, so a comparison that is named here is certain."""
     left, right = (
         {leaf.key for leaf in leaves(one)} for one in (comparison.left, comparison.right)
     )

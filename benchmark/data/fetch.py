@@ -57,10 +57,8 @@ class Archive:
 
 
 def fetch(archives: Sequence[Archive], folder: Path) -> None:
-    """Brings all archives into the data `folder`; what is there and whole is left alone.
-
-    Raises `DataError` if the network is closed, the disk full or a checksum wrong.
-    """
+    """Brings all archives into the data `folder`; what is there and whole is left alone. Raises
+    `DataError` if the network is closed, the disk full or a checksum wrong."""
     for archive in archives:
         kept = None if archive.path is None else folder / archive.path
         name = urlsplit(archive.url).path.rpartition("/")[2]

@@ -42,9 +42,8 @@ def read_folder(
 
     Classes are numbered in the order of their folders' names, as numbers where all names are, and
     the parts `train` and `test` must name the same ones. With `n_classes` None all images below
-    `where` are taken, without labels; with 0 there may be any number of classes.
-
-    Raises `DataError` for classes and files that cannot be meant so, and for unreadable ones.
+    `where` are taken, without labels; with 0 there may be any number of classes. Raises `DataError`
+    for classes and files that cannot be meant so, and for unreadable ones.
     """
     none = f"holds no images ({', '.join(FORMATS)})"
     paths, labels = list[str](), list[int]()
@@ -134,11 +133,8 @@ def _decoded(paths: list[str], channels: int) -> NDArray[np.uint8]:
 
 
 def decode(path: str, channels: int) -> NDArray[np.uint8]:
-    """The pixels of an image, `channels` (1 or 3) x height x width.
-
-    Raises `DataError` that names a file that is not what its name promises, or whose pixels have
-    no meaning as bytes.
-    """
+    """The pixels of an image, `channels` (1 or 3) x height x width. Raises `DataError` that names a
+    file that is not what its name promises, or whose pixels have no meaning as bytes."""
     meant = FORMATS[Path(path).suffix.lower()]
     try:
         with Image.open(path, formats=(meant,)) as picture:

@@ -30,9 +30,8 @@ def read_idx(
 ) -> tuple[bytearray, NDArray[np.uint8]]:
     """What an IDX file of bytes holds, unpacked if its name ends in .gz, and the array in it.
 
-    packed: the open file, where it lies in an archive.
-
-    Raises `DataError` if the file is damaged, or its header is another one.
+    packed: the open file, where it lies in an archive. Raises `DataError` if the file is damaged,
+    or its header is another one.
     """
     again = "delete it and fetch it again with --download"
     try:

@@ -142,9 +142,8 @@ def build_federation(
     """Deals images to clients, keeps those in use, and brings only them to size.
 
     train, test: at their original size, so that the split does not depend on another one.
-    unlabeled: images for learning without labels, dealt evenly to the clients that train.
-
-    Raises `DataError` if the data cannot be dealt that way.
+    unlabeled: images for learning without labels, dealt evenly to the clients that train. Raises
+    `DataError` if the data cannot be dealt that way.
     """
     try:
         dealt = partition.deal(train.portion, test.portion, train.n_classes, seeds)

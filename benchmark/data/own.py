@@ -52,10 +52,8 @@ _held: dict[tuple[str, Path], Content] = {}
 
 
 def content(name: str, data_dir: Path | None = None, download: bool = False) -> Content:
-    """What a set of one's own holds; read once in a process for a name with a checksum.
-
-    Raises `DataError` if it is missing, cannot be read, or is not what the checksum promises.
-    """
+    """What a set of one's own holds; read once in a process for a name with a checksum. Raises
+    `DataError` if it is missing, cannot be read, or is not what the checksum promises."""
     folder = data_folder(data_dir)
     if (name, folder) in _held:
         return _held[name, folder]

@@ -102,10 +102,8 @@ class Execution:
 @dataclass(eq=False)
 class Dispatch:
     """The jobs of one run: an executor takes them from here, and what becomes of them is stored.
-
     Jobs come in the order given, each held back until the one that it needs is done. What an
-    executor has to say of a job, it says to `display`.
-    """
+    executor has to say of a job, it says to `display`."""
 
     _jobs: Sequence[Job]
     display: Display

@@ -26,10 +26,9 @@ def environment_of_workers() -> Iterator[None]:
     """Variables and signals for a block that starts workers.
 
     The number of threads must be set before torch is imported. Nothing is imported from the working
-    folder. SIGINT is blocked: workers inherit that, and here it waits until the block has ended.
-
-    A spawned worker runs the main module of its parent once more. In a script without `if __name__
-    == "__main__"` each would start workers, too. So they find an empty main module.
+    folder. SIGINT is blocked: workers inherit that, and here it waits until the block has ended. A
+    spawned worker runs the main module of its parent once more. In a script without `if __name__ ==
+    "__main__"` each would start workers, too. So they find an empty main module.
     """
     wanted = dict.fromkeys(_THREAD_VARIABLES, "1") | {
         "CUBLAS_WORKSPACE_CONFIG": ":4096:8",

@@ -97,9 +97,8 @@ def executor_for(options: ExecutorOptions) -> "LocalExecutor | ParslExecutor":
 
     `device` of it is the first of several. `train(dispatch)` settles every job, and writes nothing
     to the store itself; whatever is raised meanwhile ends the workers at once, and it raises
-    `FedreproError` if workers cannot be started.
-
-    Raises `FedreproError` for a device, a cluster or a package that is not there.
+    `FedreproError` if workers cannot be started. Raises `FedreproError` for a device, a cluster or
+    a package that is not there.
     """
     if options.cluster is None:
         return LocalExecutor(options)

@@ -63,10 +63,8 @@ def train_until_decided(
 
 
 def runs_of_claims(plan: Plan) -> Mapping[ClaimName, tuple[RunConfig, ...]]:
-    """By claim the runs that its cells read, of all claims that this plan can decide.
-
-    A stated size of a scaled run is not judged, so nothing is trained for it.
-    """
+    """By claim the runs that its cells read, of all claims that this plan can decide. A stated size
+    of a scaled run is not judged, so nothing is trained for it."""
     rooms = [one for one in plan.controls if one.cell.metric in (METRIC, PIXELS)]
     planned = {one.cell.key: one for one in plan.cells}
     scaled = {key for key, one in planned.items() if one.departures}

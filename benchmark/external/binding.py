@@ -42,7 +42,6 @@ def bind_rows(rows: Iterable[Row], plan: Plan, protocol: ProtocolScale) -> Value
 
     Cells of one table that show one number of one run, as CP-CFL's Table 11 prints single trials
     beside their mean, share what is given for any of them, and must not contradict each other.
-
     Raises `FedreproError` for a name that the paper does not have, a cell that takes no results, a
     trial that is given twice, and a metric, round or unit that is not the cell's.
     """

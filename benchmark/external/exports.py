@@ -78,10 +78,8 @@ def read_files(files: Sequence[Path], paper: Paper) -> list[Row]:
 
 
 def read_map(file: Path, paper: Paper) -> list[Row]:
-    """The results that a map names: `[[results]]`, with what all of them share above.
-
-    Files are relative to the map's folder. Raises `FedreproError` for what cannot be read or found.
-    """
+    """The results that a map names: `[[results]]`, with what all of them share above. Files are
+    relative to the map's folder. Raises `FedreproError` for what cannot be read or found."""
     report = toml_file.read(file)
     data = toml_file.parse(report)
     if data is None:
@@ -119,8 +117,7 @@ def read_map(file: Path, paper: Paper) -> list[Row]:
 
 def _flower(text: str, name: str) -> Found:
     """`vars(history)` of Flower as JSON: `metrics_*` by name, and `losses_*`, lists of (round,
-    value). Keys are `metrics_distributed.accuracy`, `losses_centralized`, ...
-    """
+    value). Keys are `metrics_distributed.accuracy`, `losses_centralized`, ..."""
     history = parse_json(text, name)
     if not isinstance(history, dict) or not set(_FLOWER) & history.keys():
         raise FedreproError(f"{name} is no Flower history: it has none of {', '.join(_FLOWER[:2])}")
@@ -139,10 +136,8 @@ def _flower(text: str, name: str) -> Found:
 
 def _wandb(text: str, name: str) -> Found:
     """The CSV of a W&B chart (columns `Step`, `RUN - KEY` and its bounds) or of a run's history
-    (`_step`, `KEY`). Names of runs hold no ' - ' as a rule, and keys none either.
-
-    Raises `FedreproError` for a chart of grouped runs, whose lines are means of several.
-    """
+    (`_step`, `KEY`). Names of runs hold no ' - ' as a rule, and keys none either. Raises
+    `FedreproError` for a chart of grouped runs, whose lines are means of several."""
     header, body = csv_lines(text, name)
     step = next((one for one in ("Step", "_step", "step") if one in header), None)
     if step is None:
@@ -160,10 +155,8 @@ def _wandb(text: str, name: str) -> Found:
 
 
 def _mlflow(text: str, name: str) -> Found:
-    """MLflow's metrics as CSV: columns `run_id` (or `run_uuid`), `key`, `value` and `step`.
-
-    A table of its database also has `is_nan`, beside a value of 0.
-    """
+    """MLflow's metrics as CSV: columns `run_id` (or `run_uuid`), `key`, `value` and `step`. A table
+    of its database also has `is_nan`, beside a value of 0."""
     header, body = csv_lines(text, name)
     run = "run_uuid" if "run_uuid" in header else "run_id"
     if lacking := [one for one in (run, "key", "value", "step") if one not in header]:

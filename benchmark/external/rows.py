@@ -51,12 +51,9 @@ class Row:
 
 
 def read_rows(file: Path, paper: str | None = None) -> list[Row]:
-    """The results in a CSV file (comma, semicolon or tab).
-
-    A line without a value is a trial that is not there. Raises `FedreproError` for a file that
-    cannot be read, wrong columns, a value that is no finite number, and results of a paper but
-    `paper`.
-    """
+    """The results in a CSV file (comma, semicolon or tab). A line without a value is a trial that
+    is not there. Raises `FedreproError` for a file that cannot be read, wrong columns, a value that
+    is no finite number, and results of a paper but `paper`."""
     _, body = csv_lines(read_text(file), name_of(file))
     lower = ((place, {name.lower(): value for name, value in line.items()}) for place, line in body)
     return from_records(lower, paper)
@@ -102,9 +99,7 @@ def read_text(file: Path) -> str:
 
 def csv_lines(text: str, name: str) -> tuple[list[str], Iterator[tuple[str, dict[str, str]]]]:
     """The names of columns in CSV text, and of each further line the place and the fields by name.
-
-    The index of a data frame is left out. Raises `FedreproError` for text that is no such table.
-    """
+    The index of a data frame is left out. Raises `FedreproError` for text that is no such table."""
     rows = csv_rows(text, f"{name}:")
     first, header = rows[0] if rows else (0, [])
     if not header:

@@ -1,8 +1,7 @@
 """How much of a table is seen here: PASS, FAIL or OPEN, with the numbers behind it.
 
-In it the paper's own method stands against the baselines that are printed best.
-`docs/verdicts.md` defines the words. Two or three rows cannot reach p = 5 %: they have two or six
-orders.
+In it the paper's own method stands against the baselines that are printed best. `docs/verdicts.md`
+defines the words. Two or three rows cannot reach p = 5 %: they have two or six orders.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,13 +29,10 @@ SEEN = 0.5
 class TableAnswer:
     """What trials say of one table and metric (`benchmark.stats.pattern`).
 
-    Attributes:
-        columns: those of the same runs once; `joined` names the printed ones.
-        pairs: how many are printed apart beyond rounding.
-        orderings: the share of these that our means order alike.
-        rests_on: the row, column or method without which retention changes most.
-        without_it: retention without that.
-        shown_in_80: the difference of two rows that this many trials show in 80 %.
+    columns: those of the same runs once; `joined` names the printed ones. pairs: how many are
+    printed apart beyond rounding. orderings: the share of these that our means order alike.
+    rests_on: the row, column or method without which retention changes most. without_it: retention
+    without that. shown_in_80: the difference of two rows that this many trials show in 80 %.
     """
 
     metric: str
@@ -60,11 +56,9 @@ class TableAnswer:
 class Lead:
     """How far the own method is ahead; above zero is better.
 
-    Attributes:
-        against: the baselines that are printed best in some column.
-        ahead: in how many trials the own method is ahead.
-        shown_in_80: the lead that this many trials show in 80 %.
-        baselines_ahead: that are shown ahead of the own method here.
+    against: the baselines that are printed best in some column. ahead: in how many trials the own
+    method is ahead. shown_in_80: the lead that this many trials show in 80 %. baselines_ahead: that
+    are shown ahead of the own method here.
     """
 
     own: str
@@ -123,10 +117,8 @@ def answer(table: Table, paper: Paper, known: Known, names: Names) -> Answered:
 
 
 def _incomplete(printed: Sequence[Cell], known: Known) -> str | None:
-    """Why a table is not answered as a whole: rows without trials, or trials that failed.
-
-    Columns of which nothing was run are left out of the table.
-    """
+    """Why a table is not answered as a whole: rows without trials, or trials that failed. Columns
+    of which nothing was run are left out of the table."""
     shown = {one.column for one in printed if one.key in known.values}
     wanted = [one for one in printed if one.column in shown]
     rows = {one.row for one in wanted}
@@ -177,10 +169,8 @@ def lead(
     lower_is_better: bool = False,
     most: int | None = None,
 ) -> Lead | None:
-    """The lead over all columns that have the own method and a baseline; None without any.
-
-    Trials are paired for each comparison by itself. most: how many count at most; None for all.
-    """
+    """The lead over all columns that have the own method and a baseline; None without any. Trials
+    are paired for each comparison by itself. most: how many count at most; None for all."""
     if own not in pattern.rows:
         return None
     mine, sign = pattern.rows.index(own), -1.0 if lower_is_better else 1.0

@@ -84,9 +84,7 @@ def place_of(table: str, row: Sequence[str], column: Sequence[str]) -> str:
 
 def path_for(root: Path, paper: str, profile: str, on: str | None) -> Path:
     """The file of a baseline: `<root>/cpcfl-reduced.json`, `<root>/cpcfl-reduced-mnist.json`.
-
-    Raises `FedreproError` for a name that would lead out of `root`.
-    """
+    Raises `FedreproError` for a name that would lead out of `root`."""
     parts = (paper, profile, on and file_name(on))
     return root / path_segment("-".join(filter(None, parts)) + ".json")
 

@@ -97,7 +97,6 @@ def compare(before: Recorded, after: Recorded, report: Report | None = None) -> 
     """What moved; an empty list says that nothing did.
 
     report: the later side in full, so that means over the cells of a method are compared, too.
-
     Raises `FedreproError` if the sides have no table in common: that would compare nothing.
     """
     if not before.tables.keys() & after.tables.keys():
@@ -122,10 +121,9 @@ def check(baseline: Recorded, report: Report, *, exact: bool = False) -> Baselin
     """A report against its baseline.
 
     exact: whether every changed number is a regression, where versions and processor are those of
-    the baseline.
-
-    Raises `FedreproError` for a baseline of another paper, profile, data set or series, one that
-    shares no trained cell with the report, and one with values that their metric cannot have.
+    the baseline. Raises `FedreproError` for a baseline of another paper, profile, data set or
+    series, one that shares no trained cell with the report, and one with values that their metric
+    cannot have.
     """
     for name in ("paper", "profile", "on", "series"):
         then, here = getattr(baseline, name), getattr(report, name)

@@ -114,9 +114,7 @@ class Evidence:
 
     def arrays(self, config: RunConfig | None) -> Arrays:
         """What figures draw of a run, which is its first trial; none if that is not finished.
-
-        Raises `StoreError` for arrays that cannot be read.
-        """
+        Raises `StoreError` for arrays that cannot be read."""
         found = None if config is None else self.trials.get((config.key, 0))
         return found.arrays() if isinstance(found, Finished) else {}
 
@@ -237,10 +235,8 @@ def _read(record: TrialRecord, name: str, at: int | Literal["final", "best"]) ->
 def _distinct_runs(
     cells: Iterable[tuple[PlannedCell, Mapping[int, float]]],
 ) -> list[Mapping[int, float]]:
-    """The trials of each run of one table by seed, by its first cell.
-
-    Values at an end of their metric are left out, since many trials reach it.
-    """
+    """The trials of each run of one table by seed, by its first cell. Values at an end of their
+    metric are left out, since many trials reach it."""
     runs: dict[object, Mapping[int, float]] = {}
     for planned, values in cells:
         known = metric(planned.cell.metric)
@@ -277,9 +273,8 @@ def load_trials(
     """The trials that a plan may show, up to its last look.
 
     not_run: by run key, why the executor did not try a run (data that are missing). include_stale:
-    whether trials of earlier code count where the present one has made none.
-
-    Raises `StoreError` for a record that cannot be read.
+    whether trials of earlier code count where the present one has made none. Raises `StoreError`
+    for a record that cannot be read.
     """
     drawn = [(run, 0) for run in {one.config for one in plan.drawings} if run is not None]
     return {

@@ -25,9 +25,7 @@ def panels(
     """The panels of a figure, none of a table; runs without a finished trial are left out.
 
     cells: the figure's own, judged, which a scatter plot draws. unit: of the figure's metric; "%"
-    shows fractions times 100.
-
-    Raises `StoreError` if a trial's arrays are missing or damaged.
+    shows fractions times 100. Raises `StoreError` if a trial's arrays are missing or damaged.
     """
     if figure is None:
         return ()
@@ -42,10 +40,8 @@ def panels(
 
 
 def _scatter(figure: Figure, cells: Sequence[CellResult]) -> Iterator[Series]:
-    """One measure against another, a point for each row and trial.
-
-    The options `x` and `y` are last parts of column labels; what stands before them is a panel.
-    """
+    """One measure against another, a point for each row and trial. The options `x` and `y` are last
+    parts of column labels; what stands before them is a panel."""
     x, y = figure.x, figure.y
     by_place = {(cell.row, cell.column): cell for cell in cells}
     by_panel: dict[tuple[str, ...], Lines] = {}

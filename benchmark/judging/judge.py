@@ -43,13 +43,9 @@ def judge(
     """The report of a plan on trials (`benchmark.judging.evidence.load_trials`).
 
     Of a plan with looks, each run is shown as far as the last look that its trials have reached.
-
-    command: as the user gave it.
-    wall_s: of the whole job.
-    audit: whether to look for findings on the printed numbers, which takes seconds.
-
-    Raises `SpecError` for a claim that names no cell, and `StoreError` for arrays that cannot be
-    read.
+    command: as the user gave it. wall_s: of the whole job. audit: whether to look for findings on
+    the printed numbers, which takes seconds. Raises `SpecError` for a claim that names no cell, and
+    `StoreError` for arrays that cannot be read.
     """
 
     def was_tried(run: RunConfig, seed: int) -> bool:
@@ -184,10 +180,8 @@ class _Judging:
         return replace(found, answer=replace(found.answer, reason=said, left_out=left_out))
 
     def known_to(self, comparisons: Sequence[Elementary]) -> Known:
-        """What is known of the cells of a claim.
-
-        Counted cells have what was counted if all of them do, else what their formulas give.
-        """
+        """What is known of the cells of a claim. Counted cells have what was counted if all of them
+        do, else what their formulas give."""
         counted = {leaf.key for one in comparisons for leaf in one.leaves if not is_trained(leaf)}
         if counted <= self.known.values.keys():
             return self.known

@@ -24,9 +24,7 @@ RECORDS = TypeAdapter(tuple[OnOtherData, ...])
 
 def recorded(plan: Plan) -> tuple[OnOtherData, ...]:
     """What is recorded of a plan's profile; nothing of one with data or settings of the user's.
-
-    Raises `SpecError` for a file that holds anything else.
-    """
+    Raises `SpecError` for a file that holds anything else."""
     paper, profile = plan.paper, plan.profile
     of_headroom = paper.profiles.get(PROFILE)
     file = paper.file.parent / FILE
@@ -41,11 +39,9 @@ def recorded(plan: Plan) -> tuple[OnOtherData, ...]:
 
 
 def otherwise(tables: Iterable[TableResult], records: Sequence[OnOtherData]) -> str:
-    """`On ... whether it beats IFCA is open.`: the headline claims that real images answer so.
-
-    More than three are counted. Empty where they answer alike, and where nothing is recorded on
-    real images. A claim that was not run here has no other answer there.
-    """
+    """`On ... whether it beats IFCA is open.`: the headline claims that real images answer so. More
+    than three are counted. Empty where they answer alike, and where nothing is recorded on real
+    images. A claim that was not run here has no other answer there."""
     there = {(one.table, one.claim): one.answer for one in records if one.data == REAL}
     found = [
         (claim, answer)

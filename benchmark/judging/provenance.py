@@ -74,11 +74,9 @@ def provenance(plan: Plan, evidence: Evidence, command: str, wall_s: float) -> P
 
 
 def run_on(plan: Plan, cells: Sequence[PlannedCell]) -> str:
-    """Data, clients, rounds and trials; empty where nothing of these cells is trained.
-
-    Such as `coloured letters, 12 clients, 15 rounds, 10 trials (paper: STL-10, 60 clients, 100
-    rounds)`; the paper's part is left out where both are alike.
-    """
+    """Data, clients, rounds and trials; empty where nothing of these cells is trained. Such as
+    `coloured letters, 12 clients, 15 rounds, 10 trials (paper: STL-10, 60 clients, 100 rounds)`;
+    the paper's part is left out where both are alike."""
     here, there, trials = list[tuple[Any, ...]](), list[tuple[Any, ...]](), set[int]()
     for one in cells:
         if one.config is not None:

@@ -40,9 +40,7 @@ class PublishedValue:
 
 def published_values_of(paper: Paper, table: Table) -> Mapping[CellKey, PublishedValue]:
     """The published side of every number of a table that a spread, if printed, has runs for.
-
-    Spreads are pooled only among cells of one table that show the same metric.
-    """
+    Spreads are pooled only among cells of one table that show the same metric."""
     sides, lent = _own_sides(table), sd_sources(paper, table)
     others = {id: _own_sides(paper.table(id)) for id in {one.table for one in lent.values()}}
     for key in sides.keys() & lent.keys():
@@ -99,11 +97,9 @@ def published_values(
 
 
 def sd_sources(paper: Paper, table: Table) -> Mapping[CellKey, Cell]:
-    """By cell of a table, the cell whose printed spread stands for it.
-
-    A table lends to itself, then the tables that its spec names, in order. What is published does
-    not hang on the reading that is taken.
-    """
+    """By cell of a table, the cell whose printed spread stands for it. A table lends to itself,
+    then the tables that its spec names, in order. What is published does not hang on the reading
+    that is taken."""
     paper = paper.as_taken or paper
     table = paper.table(table.id)
     lenders = [table] if table.sd.runs is not None else []
@@ -127,11 +123,9 @@ def _measured(cell: Cell) -> object:
 
 
 def is_out_of_reach(margin: float, half_unit: float, published: Spread) -> bool:
-    """Whether a margin can never give REPRODUCED beside a printed spread.
-
-    REPRODUCED asks for |d| + h + t * SE < margin, with the standard error at least that of the
-    printed number, and t at least 1.645, however many trials are made.
-    """
+    """Whether a margin can never give REPRODUCED beside a printed spread. REPRODUCED asks for |d| +
+    h + t * SE < margin, with the standard error at least that of the printed number, and t at least
+    1.645, however many trials are made."""
     return margin <= half_unit + Z * math.sqrt(published.variance_of_mean)
 
 

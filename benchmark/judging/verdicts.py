@@ -245,9 +245,7 @@ def _counted(cell: Cell, evidence: Evidence) -> tuple[float, ...]:
 
 def _also_covered(table: Table, cell: Cell, margin: Margin) -> str:
     """How many other rows of its column a wide margin covers; empty for one that tells them apart.
-
-    A margin is wide if it exceeds half of the spread of the column's printed values.
-    """
+    A margin is wide if it exceeds half of the spread of the column's printed values."""
     own = cell.printed.value
     others = [
         one.printed.value

@@ -45,10 +45,8 @@ def _names(table: Table) -> Iterator[tuple[str, str]]:
 
 
 class _Checker:
-    """Checks one paper as published, then under each profile.
-
-    A profile like another one has nothing to check; what it omits is checked as well.
-    """
+    """Checks one paper as published, then under each profile. A profile like another one has
+    nothing to check; what it omits is checked as well."""
 
     def __init__(self, paper: Paper) -> None:
         self.paper, self.published = paper, Resolver(AS_PUBLISHED)

@@ -93,9 +93,8 @@ class Estimate:
 class TrialTimes:
     """Estimated wall seconds of trials on one device.
 
-    device: the name of the hardware, as trials record it.
-    records: stored trials; those of other devices are left out.
-    workers: how many processes train at once.
+    device: the name of the hardware, as trials record it. records: stored trials; those of other
+    devices are left out. workers: how many processes train at once.
     """
 
     def __init__(
@@ -134,9 +133,7 @@ class TrialTimes:
 
     def longest(self, config: RunConfig) -> float | None:
         """Seconds of the longest trial of the kind of `config`, as many as if all were as large.
-
-        None where no trial of its kind is stored.
-        """
+        None where no trial of its kind is stored."""
         if measured := self._measured(config):
             return max(wall_s * max(1.0, work_of(config) / work) for work, wall_s in measured)
         return max(self._own.get(config.key, ()), default=None)
@@ -159,10 +156,8 @@ class TrialTimes:
         )
 
     def to_measure(self, runs: Iterable[RunConfig]) -> list[Trial]:
-        """Short trials of each kind among `runs` of which nothing is known, after their starts.
-
-        Of each kind it is the cheapest run, at two lengths.
-        """
+        """Short trials of each kind among `runs` of which nothing is known, after their starts. Of
+        each kind it is the cheapest run, at two lengths."""
         unknown = [run for run in runs if self.seconds(run) is None]
         cheapest = {kind_of(run): run for run in sorted(unknown, key=work_of, reverse=True)}
         short = (_shortened(run, rounds) for run in cheapest.values() for rounds in LENGTHS)

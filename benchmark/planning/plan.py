@@ -31,12 +31,10 @@ class PlannedCell(Resolved):
 class Plan:
     """What will be run.
 
-    runs: unique, every run after those that it starts from.
-    sets: what `--set` changed, by path.
-    rows: the pattern that chose rows, None for all.
-    asked: by run key, how many trials are asked for where that is not `trials`.
-    drawings: runs that figures draw without printed values.
-    looks: with how many trials claims are looked at, rising; none means once, with all there are.
+    runs: unique, every run after those that it starts from. sets: what `--set` changed, by path.
+    rows: the pattern that chose rows, None for all. asked: by run key, how many trials are asked
+    for where that is not `trials`. drawings: runs that figures draw without printed values. looks:
+    with how many trials claims are looked at, rising; none means once, with all there are.
     data_dir: where data of one's own are.
     """
 
@@ -70,9 +68,7 @@ class Plan:
 
     def seeds(self, config: RunConfig) -> tuple[int, ...]:
         """The trials of a run: fewer where every later run starts from one and the same trial.
-
-        Costs are counted once, and maps are made of the first trial, which figures draw.
-        """
+        Costs are counted once, and maps are made of the first trial, which figures draw."""
         is_map = config.method == "embedding" and all(one.config != config for one in self.cells)
         if config.stage == "costs" or is_map:
             return (0,)
@@ -125,7 +121,6 @@ class Plan:
 
         Claims need unlike numbers of trials: those of an unfinished look wait in the store. What
         other runs start from is asked for as often as these. Without looks the plan is as it was.
-
         is_there: whether a trial is finished, or failed: no run stops before a failed one.
         """
         if not self.looks:
@@ -325,9 +320,7 @@ def refused(paper: Paper, runs: Mapping[CellKey, RunConfig]) -> Iterator[tuple[T
     """By table and position the controls that rest on what is judged, with the reason.
 
     A method is the paper's own if a row of `own` uses it and none of `baselines`. Comparisons that
-    name no cell are passed over.
-
-    runs: under one profile, of the cells that have one.
+    name no cell are passed over. runs: under one profile, of the cells that have one.
     """
     own: set[str] = set()
     baselines: set[str] = set()

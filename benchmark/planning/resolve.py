@@ -63,11 +63,10 @@ class Resolved:
 class Resolver:
     """Resolves the cells of one plan; equal experiments are resolved once.
 
-    on: a data set of the profile's `on`.
-    sets: what `--set` changes, by path.
-    metrics: of other packages, which every federated run measures.
-    pin: the name of data of one's own with the checksum of their content.
-    effective: positions of the profile's overrides that changed something in a cell so far.
+    on: a data set of the profile's `on`. sets: what `--set` changes, by path. metrics: of other
+    packages, which every federated run measures. pin: the name of data of one's own with the
+    checksum of their content. effective: positions of the profile's overrides that changed
+    something in a cell so far.
     """
 
     def __init__(
@@ -88,18 +87,14 @@ class Resolver:
 
     def overrides(self, bound: Cell) -> tuple[Override, ...]:
         """All overrides of a cell in order: the paper's, the table's to the row's, those of `on`.
-
-        Raises `KeyError` if the profile cannot be put on that data set.
-        """
+        Raises `KeyError` if the profile cannot be put on that data set."""
         profile, data = self.profile, self._on or self.profile.data
         own = bound.overrides.get(profile.source, ())
         return profile.overrides + own + (() if data is None else profile.on[data])
 
     def resolve(self, bound: Cell, metric: str | None) -> Resolved:
-        """The run behind a cell, and how it is read.
-
-        Raises `UnresolvedError`, a `SpecError`, if settings are missing or refused.
-        """
+        """The run behind a cell, and how it is read. Raises `UnresolvedError`, a `SpecError`, if
+        settings are missing or refused."""
         if why := next(self._omissions(bound), None):
             return Resolved(None, why, bound.read)
         # Every other metric is one more number of the same run.
@@ -128,11 +123,8 @@ class Resolver:
 
     def counting_run(self, cell: Cell) -> RunConfig | None:
         """The run that counts the costs of an analytic cell; None for cells that are not counted.
-
-        Costs are counted at the paper's own setting in every profile.
-
-        Raises `SpecError` if a setting is missing or has the wrong type.
-        """
+        Costs are counted at the paper's own setting in every profile. Raises `SpecError` if a
+        setting is missing or has the wrong type."""
         images = get(cell.experiment, "costs.images")
         is_counted = cell.kind == "analytic" and cell.skip is None and cell.formula in COUNTED
         if not is_counted or not isinstance(images, int):
@@ -164,9 +156,7 @@ def _resolved(
     changed: Layered, before: Experiment, metric: str | None, metrics: Sequence[str]
 ) -> Resolved:
     """The run behind an experiment, `at` included, after and before what profile and `--set` do.
-
-    Raises `UnresolvedError`, a `SpecError`, if settings are missing or refused.
-    """
+    Raises `UnresolvedError`, a `SpecError`, if settings are missing or refused."""
     experiment = {name: value for name, value in changed.settings.items() if name != AT}
     read = changed.settings[AT]
     if not names.exists("metric", metric):
@@ -202,10 +192,9 @@ def _resolved(
 class _Making:
     """Makes the config of an experiment, and notes all that is wrong with it on the way.
 
-    used: the paths that the config depends on.
-    refused, missing: as of `UnresolvedError`; where there is any, the config is of no use.
-
-    Every method raises `UnknownNameError` for a name that nothing implements.
+    used: the paths that the config depends on. refused, missing: as of `UnresolvedError`; where
+    there is any, the config is of no use. Every method raises `UnknownNameError` for a name that
+    nothing implements.
     """
 
     def __init__(self, experiment: Experiment, metrics: Sequence[str]) -> None:

@@ -53,11 +53,9 @@ def layers(stated: Experiment) -> list[tuple[Origin, Experiment]]:
     """What the authors of an experiment's method and objectives give to it, from below.
 
     A method's settings win over those of the objective that its clients minimise. A federated
-    method that pre-trains an encoder for another one gives nothing: `training` is the other's.
-    A method gives its views only where its clients draw some and no central pre-training shares
-    the section.
-
-    Raises `InvalidSpecError` for a file with mistakes.
+    method that pre-trains an encoder for another one gives nothing: `training` is the other's. A
+    method gives its views only where its clients draw some and no central pre-training shares the
+    section. Raises `InvalidSpecError` for a file with mistakes.
     """
     data, central = get(stated, "clients.data"), get(stated, "pretraining.data")
     method, pretrained = get(stated, "method"), get(stated, "pretraining.method")

@@ -59,10 +59,8 @@ def _read_label(value: Any) -> tuple[str, ...]:
 
 
 def read_number(value: Any) -> Decimal:
-    """A whole number or decimal within `spec.limits`.
-
-    Raises `PydanticCustomError`, a `ValueError`, for everything else.
-    """
+    """A whole number or decimal within `spec.limits`. Raises `PydanticCustomError`, a `ValueError`,
+    for everything else."""
     if isinstance(value, bool) or not isinstance(value, (int, Decimal)):
         raise wrong(f"must be a number, not {describe(value)}")
     if problem := limits.number_problem(value):

@@ -17,10 +17,8 @@ Folders = Path | Sequence[Path] | None
 
 
 def tables_root() -> Path:
-    """The specs that come along: inside the installed package, or the checkout's `tables/`.
-
-    Raises `SpecError` if there is neither.
-    """
+    """The specs that come along: inside the installed package, or the checkout's `tables/`. Raises
+    `SpecError` if there is neither."""
     above = Path(__file__).resolve().parents[2]
     for folder in (above / "_tables", above / "tables"):
         if folder.is_dir():
@@ -29,12 +27,9 @@ def tables_root() -> Path:
 
 
 def searched(given: Sequence[Path] = ()) -> tuple[Path, ...]:
-    """Folders of one's own, then that of the papers that come along; each once.
-
-    One's own are those given, else those of `VARIABLE`, else `HERE` if it has a paper.
-
-    Raises `SpecError` for a folder that is named and holds no paper.
-    """
+    """Folders of one's own, then that of the papers that come along; each once. One's own are those
+    given, else those of `VARIABLE`, else `HERE` if it has a paper. Raises `SpecError` for a folder
+    that is named and holds no paper."""
     named = [("--specs", one) for one in given] or [(VARIABLE, one) for one in _of_environment()]
     own = [_with_papers(folder, option) for option, folder in named]
     folders = [*(own or ([HERE] if any(_papers_in(HERE)) else [])), tables_root()]

@@ -34,13 +34,9 @@ NOTHING = Layered({}, {})
 
 
 def layered(layers: Iterable[SettingsLayer], below: Layered = NOTHING) -> Layered:
-    """Layers over those `below`; a later one wins, setting by setting.
-
-    An override that leaves a value as it is, or whose path the experiment lacks (unless it gives a
-    `value`), changes nothing.
-
-    Raises `SpecError` if a value that is to be divided is not a whole number or a list of them.
-    """
+    """Layers over those `below`; a later one wins, setting by setting. An override that leaves a
+    value as it is, or whose path the experiment lacks (unless it gives a `value`), changes nothing.
+    Raises `SpecError` if a value that is to be divided is not a whole number or a list of them."""
     settings, origin, effective = below.settings, dict(below.origin), set[int]()
     for i, (where, layer) in enumerate(layers):
         changes = _changes(layer, settings) if isinstance(layer, Override) else layer

@@ -42,10 +42,8 @@ def load_paper(id: str, root: Folders = None) -> Paper:
 
 
 def outline(id: str, root: Folders = None) -> Paper:
-    """The paper as its files are written, without cells.
-
-    Raises as `load_paper`, but for the shape of the files and the paper's name alone.
-    """
+    """The paper as its files are written, without cells. Raises as `load_paper`, but for the shape
+    of the files and the paper's name alone."""
     paper, tables = _files(id, root)
     rules.check_id(paper.data, id, paper.report)
     return _sound(paper, tables)
@@ -58,9 +56,8 @@ def load_papers(
     read: Callable[[str, Folders], Paper] = load_paper,
 ) -> tuple[Paper, ...]:
     """The papers called `ids`, or all; `root` as for `load_paper`, which `read` is, or `outline`.
-
-    Raises `InvalidSpecError`, a `SpecError` with one line for everything that is wrong in any file.
-    """
+    Raises `InvalidSpecError`, a `SpecError` with one line for everything that is wrong in any
+    file."""
     found, problems = list[Paper](), list[Problem]()
     for id in ids or paper_ids(root):
         try:

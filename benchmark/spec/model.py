@@ -71,10 +71,9 @@ class Override(InFile):
     """A change of a profile to one setting, and why it is made.
 
     path: dotted; `at` is the round that is read. Exactly one of: value, the new one; divide, what
-    the cell's own value is divided by; replace, the new value by the cell's own (as text). where:
-    a path and the value that it must have already, or nothing is changed.
-
-    Raises `ValueError` unless exactly one of the three is given.
+    the cell's own value is divided by; replace, the new value by the cell's own (as text). where: a
+    path and the value that it must have already, or nothing is changed. Raises `ValueError` unless
+    exactly one of the three is given.
     """
 
     path: Text
@@ -277,10 +276,8 @@ class Cell:
 
     @property
     def is_count(self) -> bool:
-        """Whether it prints a count (of rounds, images, clusters), which nobody rounds.
-
-        That is a whole number without a unit, with all of its digits, that was not measured.
-        """
+        """Whether it prints a count (of rounds, images, clusters), which nobody rounds. That is a
+        whole number without a unit, with all of its digits, that was not measured."""
         value = self.printed.value
         exact = value is not None and value.as_tuple().exponent == 0
         uncertain = self.printed.approximate or self.printed.low is not None
@@ -288,10 +285,8 @@ class Cell:
 
     @cached_property
     def bounds(self) -> tuple[Decimal, Decimal]:
-        """The closed interval of values that print like it; of a count, the count itself.
-
-        Raises `ValueError` for a cell without a number.
-        """
+        """The closed interval of values that print like it; of a count, the count itself. Raises
+        `ValueError` for a cell without a number."""
         value = self.printed.value if self.is_count else None
         return self.printed.bounds if value is None else (value, value)
 
@@ -328,10 +323,8 @@ def _by_profile(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Table(InFile):
-    """One table or figure of a paper. Its file is bound to experiments row by row in `cells`.
-
-    One of the kind `control` is no table of the paper. It is there under `profiles` alone.
-    """
+    """One table or figure of a paper. Its file is bound to experiments row by row in `cells`. One
+    of the kind `control` is no table of the paper. It is there under `profiles` alone."""
 
     id: Annotated[Name, Field(alias="table")]
     title: Text

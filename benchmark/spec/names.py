@@ -27,11 +27,9 @@ OWN_DATA = (
 
 @cache
 def known(what: str) -> frozenset[str]:
-    """The names of that sort which some module implements.
-
-    `what` is one of the values of `settings.NAMED`, or `metric`. A module of metrics lists those
-    that it measures in `METRICS`; one without such a list measures what it is called.
-    """
+    """The names of that sort which some module implements. `what` is one of the values of
+    `settings.NAMED`, or `metric`. A module of metrics lists those that it measures in `METRICS`;
+    one without such a list measures what it is called."""
     if what == "metric":
         return frozenset((*_metrics(), *registry.installed("metric")))
     if what == "data set":
@@ -54,10 +52,8 @@ def left_out() -> Iterator[str]:
 
 
 def exists(what: str, name: Any) -> bool:
-    """Whether a module implements `name`: one of ours, or one of another package by its path.
-
-    Of data of one's own in files, whether they can be named so.
-    """
+    """Whether a module implements `name`: one of ours, or one of another package by its path. Of
+    data of one's own in files, whether they can be named so."""
     if not isinstance(name, str) or (what == "data set" and data_names.is_file(name)):
         return isinstance(name, str)
     plain = data_names.plain(name) if what == "data set" else name
@@ -85,9 +81,7 @@ def options(what: str, name: str) -> Iterator[str]:
 
 def problem(what: str, name: str) -> str | None:
     """Why no spec may use a name, or None: it looks like a slip, or names an unusable module.
-
-    Another name that nothing implements may belong to a method that is yet to be written.
-    """
+    Another name that nothing implements may belong to a method that is yet to be written."""
     if what == "data set" and data_names.is_file(name):
         return None
     name = data_names.plain(name) if what == "data set" else name
@@ -108,9 +102,7 @@ def problem(what: str, name: str) -> str | None:
 @cache
 def _own(what: str, name: str) -> tuple[str | None, str | None]:
     """The kind of the class in a module of another package, imported for that, or why it has none.
-
-    Neither for a name of ours, and for one that is no module.
-    """
+    Neither for a name of ours, and for one that is no module."""
     said = None
     for kind in _KINDS.get(what, (what,)) if registry.is_module(name) else ():
         try:

@@ -80,11 +80,9 @@ class Printed:
 
 
 def closed_ends(value: Decimal, rule: Rule) -> tuple[bool, bool]:
-    """Whether the ends of the interval that prints like `value` print like it, too.
-
-    12.35 prints as 12.4 under either rule, 12.45 as 12.5 (half up) or as 12.4 (half even). How
-    "half up" treats a negative number differs between programs, so both of its ends are kept.
-    """
+    """Whether the ends of the interval that prints like `value` print like it, too. 12.35 prints as
+    12.4 under either rule, 12.45 as 12.5 (half up) or as 12.4 (half even). How "half up" treats a
+    negative number differs between programs, so both of its ends are kept."""
     if rule == "half up":
         return True, value < 0
     even = value.as_tuple().digits[-1] % 2 == 0

@@ -68,9 +68,7 @@ def choices_of(paper: Paper) -> Iterator[tuple[Unstated, str | None]]:
 
 def under(paper: Paper, names: Sequence[str]) -> Paper:
     """The paper under the alternatives `names`, each of another choice; none gives it as taken.
-
-    Raises `SpecError` for a name that the paper does not have, and for two of one choice.
-    """
+    Raises `SpecError` for a name that the paper does not have, and for two of one choice."""
     paper = paper.as_taken or paper
     known = {one.name: one for one in readings_of(paper)}
     chosen: dict[str, Reading] = {}

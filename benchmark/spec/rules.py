@@ -104,8 +104,7 @@ def _reading_names(choices: Iterable[Unstated]) -> Iterator[tuple[KeyPath, str]]
 class _Rules:
     """Rules of settings and names.
 
-    own: paths of options of modules of one's own.
-    known: the paper's profiles.
+    own: paths of options of modules of one's own. known: the paper's profiles.
     """
 
     own: frozenset[str]

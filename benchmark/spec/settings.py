@@ -49,10 +49,8 @@ FIXED: Mapping[str, Any] = {
     "head.widths": tuple[int, ...],
     "training.precision": typing.Literal["float32", "bf16", "tf32"],
 }
-"""Paths that every paper may use, with their types; all others are options of some class.
-
-Those of `costs` are of formulas alone (`benchmark.analytic`).
-"""
+"""Paths that every paper may use, with their types; all others are options of some class. Those of
+`costs` are of formulas alone (`benchmark.analytic`)."""
 
 PRECISION = "training.precision"
 """The path of the precision in which networks multiply, of pre-training and evaluation as well."""
@@ -68,10 +66,8 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
 
 
 def merge(*layers: Experiment) -> dict[str, Any]:
-    """One experiment from several: later layers win, section by section.
-
-    A section that one layer alone gives is that layer's own, so nobody may change it.
-    """
+    """One experiment from several: later layers win, section by section. A section that one layer
+    alone gives is that layer's own, so nobody may change it."""
     merged: dict[str, Any] = {}
     for layer in layers:
         for key, value in layer.items():
@@ -100,10 +96,8 @@ def nested(path: str, value: Any) -> dict[str, Any]:
 
 
 def key_of(settings: Any) -> bytes:
-    """What tells experiments, or sections of them, apart: values with their types, in order.
-
-    Their text would do, but takes thrice the time, for the digits of floats.
-    """
+    """What tells experiments, or sections of them, apart: values with their types, in order. Their
+    text would do, but takes thrice the time, for the digits of floats."""
     return marshal.dumps(settings, 2)  # later formats also tell which values are one object
 
 
@@ -161,11 +155,9 @@ def is_known(path: str) -> bool:
 
 
 def problem(path: str, value: Any, more: Collection[str] = ()) -> str | None:
-    """Why no experiment may hold `value` at `path`, or None; `more` holds further paths.
-
-    An unknown path is told with the nearest one that exists. A value must be of the type of some
-    option of that name, within `spec.limits`.
-    """
+    """Why no experiment may hold `value` at `path`, or None; `more` holds further paths. An unknown
+    path is told with the nearest one that exists. A value must be of the type of some option of
+    that name, within `spec.limits`."""
     if said := limits.setting_problem(value):
         return said
     if not is_known(path):

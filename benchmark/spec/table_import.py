@@ -115,11 +115,8 @@ class Parsed:
 
 
 def parse(text: str) -> Parsed:
-    """A table as LaTeX, Markdown, HTML or CSV.
-
-    Raises `FedreproError` if there is no header or no row with numbers, for what exceeds
-    `spec.limits`, and where pandoc is needed and missing.
-    """
+    """A table as LaTeX, Markdown, HTML or CSV. Raises `FedreproError` if there is no header or no
+    row with numbers, for what exceeds `spec.limits`, and where pandoc is needed and missing."""
     if len(text) > limits.FILE_BYTES:
         raise FedreproError(f"the text is longer than {limits.FILE_BYTES:,} characters")
     if table_latex.BEGIN.search(text):

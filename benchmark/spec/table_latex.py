@@ -87,9 +87,8 @@ MEANINGS = "".join(
 def plain(text: str) -> tuple[str, tuple[int, int], int | None, bool]:
     """The one table of a LaTeX text, as a plain `tabular` behind the macros that it needs.
 
-    Returns also its rows and columns, how many rows stand above the first full rule below a row,
-    if there is one, and whether columns are siunitx's: (2) is the uncertainty of the last digit.
-
+    Returns also its rows and columns, how many rows stand above the first full rule below a row, if
+    there is one, and whether columns are siunitx's: (2) is the uncertainty of the last digit.
     Raises `FedreproError` for several tables, and for one that has no end or exceeds the limits.
     """
     text = re.sub(r"(?<!\\)((?:\\\\)*)%.*", r"\1", text)

@@ -19,11 +19,8 @@ Placed = Sequence[tuple[KeyPath, Toml]]
 
 
 def read(file: Path) -> FileProblems:
-    """The text of a file, with nothing said of it yet.
-
-    Raises `InvalidSpecError` for what is no file, too large or not UTF-8, `SpecError` for a file
-    that cannot be read.
-    """
+    """The text of a file, with nothing said of it yet. Raises `InvalidSpecError` for what is no
+    file, too large or not UTF-8, `SpecError` for a file that cannot be read."""
     try:
         if not file.is_file():
             raise InvalidSpecError([Problem(file, None, "is not a file")])

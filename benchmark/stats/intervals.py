@@ -121,10 +121,8 @@ def t_interval(values: ArrayLike, level: float = 1 - LEVEL, step: float = _EQUAL
 
 
 def detectable(sd: float, n: int, level: float = 1 - LEVEL) -> float | None:
-    """The smallest mean that a t-test of `n` trials shows with a power of 80 % (noncentral t).
-
-    None beyond fifty standard errors, or where equal trials have no spread. sd: of one trial.
-    """
+    """The smallest mean that a t-test of `n` trials shows with a power of 80 % (noncentral t). None
+    beyond fifty standard errors, or where equal trials have no spread. sd: of one trial."""
     from scipy import optimize, stats
 
     critical, power = t_quantile(0.5 + level / 2, n - 1), 0.8

@@ -32,14 +32,11 @@ _BATCH = 4096
 class Pattern:
     """Printed and own values of one metric.
 
-    Attributes:
-        printed: [rows, columns], not a number where there is no cell.
-        half: half a unit of the last printed digit, [rows, columns].
-        trials: [rows, columns, n] by seed; not a number where a cell lacks one.
-        methods: the method behind each row, None where it is not known.
-        tie: the difference up to which two trials are equal.
-        level: of intervals over trials.
-        joined: the labels of printed columns that one column stands for.
+    printed: [rows, columns], not a number where there is no cell. half: half a unit of the last
+    printed digit, [rows, columns]. trials: [rows, columns, n] by seed; not a number where a cell
+    lacks one. methods: the method behind each row, None where it is not known. tie: the difference
+    up to which two trials are equal. level: of intervals over trials. joined: the labels of printed
+    columns that one column stands for.
     """
 
     printed: Floats
@@ -54,9 +51,7 @@ class Pattern:
 
     def paired(self, looks: Sequence[int] = ()) -> Self:
         """With the trials that all cells have, as many as the last declared look that they reach.
-
-        All of the following asks for paired trials.
-        """
+        All of the following asks for paired trials."""
         lacking = np.isnan(self.trials[~np.isnan(self.printed)]).any(axis=0)
         known = np.compress(~lacking, self.trials, axis=-1)
         count, level = reached(looks, known.shape[-1])
@@ -99,11 +94,9 @@ def correlation(printed: Floats, means: Floats) -> Floats:
 
 
 def relabelling_p(printed: Floats, means: Floats) -> float:
-    """The share of relabelled rows that correlate at least as well as these.
-
-    All permutations of the row labels up to eight rows, else 10,000 that are drawn with a fixed
-    seed, to which the labels as they are count as one more.
-    """
+    """The share of relabelled rows that correlate at least as well as these. All permutations of
+    the row labels up to eight rows, else 10,000 that are drawn with a fixed seed, to which the
+    labels as they are count as one more."""
     rows, seen = len(printed), float(correlation(printed, means)) - _ALIKE
     more = int(rows > MOST_ROWS)
     rng = np.random.default_rng(_SEED)
@@ -146,10 +139,8 @@ def reliability(pattern: Pattern, printed_variance: float | None) -> float:
 
 def left_out(pattern: Pattern) -> dict[str, Floats | None]:
     """Retention without each row, each column and all rows of each method, by what is left out.
-
     None where the print does not differ without it. Parts whose absence leaves nothing to compare
-    are not among them.
-    """
+    are not among them."""
     named = ("row", 0, pattern.rows), ("column", 1, pattern.columns), ("method", 0, pattern.methods)
     found: dict[str, Floats | None] = {}
     for what, axis, labels in named:

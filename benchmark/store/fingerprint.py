@@ -156,10 +156,8 @@ _UNSEEN = ("kind", "type_comment", "type_ignores", "ctx")
 
 
 def _plain(node: Any) -> Any:
-    """A syntax tree as nested lists, without docstrings and without what is empty.
-
-    `ast.dump` says the same tree differently from one version of Python to the next.
-    """
+    """A syntax tree as nested lists, without docstrings and without what is empty. `ast.dump` says
+    the same tree differently from one version of Python to the next."""
     if isinstance(node, list):
         return [_plain(item) for item in node]
     if not isinstance(node, ast.AST):

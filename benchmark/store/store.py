@@ -75,10 +75,8 @@ class TrialRecord:
 
     @classmethod
     def from_file(cls, content: bytes, run: str, name: str) -> TrialRecord:
-        """The record of a run in a file, called so without its ending.
-
-        Raises `StoreError` for a newer version, one of `_NOT_A_RECORD` for another's or a changed.
-        """
+        """The record of a run in a file, called so without its ending. Raises `StoreError` for a
+        newer version, one of `_NOT_A_RECORD` for another's or a changed."""
         plain = json.loads(content)
         check_schema(plain)
         if plain.pop("sha256") != files.seal_of(plain):
@@ -179,11 +177,9 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Makes this process the only writer for a block; warns where nothing can be locked.
-
-        Raises `StoreError` if another process writes, the folder cannot be written, or holds files
-        and is no store; nothing has been created then.
-        """
+        """Makes this process the only writer for a block; warns where nothing can be locked. Raises
+        `StoreError` if another process writes, the folder cannot be written, or holds files and is
+        no store; nothing has been created then."""
         lock = FileLock(self.root / _LOCK)
         with disk(self.root):
             names = {one.name for one in self.root.iterdir()} if self.root.exists() else set()
@@ -217,10 +213,8 @@ class Store:
     def save(
         self, config: RunConfig, seed: int, outcome: Outcome, provenance: Mapping[str, Any]
     ) -> TrialRecord:
-        """Stores a finished trial and forgets its earlier failure.
-
-        Raises `ValueError` for a number that is not finite, and `StoreError` if the disk refuses.
-        """
+        """Stores a finished trial and forgets its earlier failure. Raises `ValueError` for a number
+        that is not finite, and `StoreError` if the disk refuses."""
         for name, curve in outcome.metrics.items():
             if not np.isfinite(curve.values).all():
                 raise ValueError(f"{name} is not a finite number in every round")

@@ -70,10 +70,8 @@ def _on_the_site(link: str, source: str, shown: str) -> str:
 
 
 def on_post_build(config: Any) -> None:
-    """Removes the page for what is not found: its links are those of a host's top folder.
-
-    Raises `PluginError` for a page, reports of the gallery among them, that loads from elsewhere.
-    """
+    """Removes the page for what is not found: its links are those of a host's top folder. Raises
+    `PluginError` for a page, reports of the gallery among them, that loads from elsewhere."""
     (Path(config.site_dir) / "404.html").unlink(missing_ok=True)
     for page in Path(config.site_dir).rglob("*.html"):
         if loaded := ELSEWHERE.search(page.read_text("utf-8")):

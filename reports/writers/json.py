@@ -17,9 +17,7 @@ FILE = "report.json"
 
 def render(reports: Sequence[Report]) -> str:
     """One report as an object, several as a list (`docs/report.schema.json`), a value a line.
-
-    Raises `ValueError` for a number that is not finite.
-    """
+    Raises `ValueError` for a number that is not finite."""
     plain = [as_plain(report) for report in reports]
     shown = plain[0] if len(plain) == 1 else plain
     return json.dumps(shown, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -14,10 +14,8 @@ _PLACES = (Path("fedrepro.toml"), ()), (Path("pyproject.toml"), ("tool", "fedrep
 
 
 def configured() -> dict[str, Any]:
-    """What the working folder's files set, by key; $FEDREPRO_DATA comes before `data-dir`.
-
-    Raises `FedreproError` for a file that is no TOML, an unknown key and a value of another type.
-    """
+    """What the working folder's files set, by key; $FEDREPRO_DATA comes before `data-dir`. Raises
+    `FedreproError` for a file that is no TOML, an unknown key and a value of another type."""
     found: dict[str, Any] = {}
     for file, section in _PLACES:
         if not file.is_file():

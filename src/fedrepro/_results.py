@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, repr=False)
 class Results:
     """A judged paper: `cells`, `trials`, `claims` and `controls` as data frames; `report` has all.
-
-    Values are in the unit of their table (percent, or plain numbers).
-    """
+    Values are in the unit of their table (percent, or plain numbers)."""
 
     report: Report
 
@@ -50,10 +48,8 @@ class Results:
         ]
 
     def plot(self, table: str, form: str = "svg") -> bytes:
-        """A table's picture, published against here, as svg, png or pdf.
-
-        Raises `KeyError` for a table that is not in the report.
-        """
+        """A table's picture, published against here, as svg, png or pdf. Raises `KeyError` for a
+        table that is not in the report."""
         from fedrepro.reports.answer_pictures import printed_against_ours
 
         return printed_against_ours({one.id: one for one in self.report.tables}[table], form)

@@ -60,10 +60,8 @@ def check(paper: Paper) -> Iterator[Finding]:
 
 
 def counterparts(row: Sequence[ComparableValue], places: Places) -> dict[Label, list[Pair]]:
-    """By label of another row (of any table), the pairs with it under the same conditions.
-
-    Labels under which any number is of the same experiment are no counterparts.
-    """
+    """By label of another row (of any table), the pairs with it under the same conditions. Labels
+    under which any number is of the same experiment are no counterparts."""
     found: dict[Label, dict[int, Pair]] = defaultdict(dict)
     same: set[Label] = set()
     for i, one in enumerate(row):

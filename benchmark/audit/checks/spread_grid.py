@@ -199,10 +199,8 @@ def is_possible(asked: Asked) -> bool:
 
 
 def sample(asked: Asked) -> tuple[int, ...] | None:
-    """Whole numbers of images that print so, in order; None if none is found.
-
-    For up to three values none found means that there is none, unless the search was cut short.
-    """
+    """Whole numbers of images that print so, in order; None if none is found. For up to three
+    values none found means that there is none, unless the search was cut short."""
     if asked.runs < 2:
         return None
     tried = 0

@@ -4,9 +4,7 @@ from ..formats import IdxSet
 
 
 class FashionMnist(IdxSet):
-    """The release as torchvision lays it out, `FashionMNIST/raw/*-ubyte`, gzipped or not.
-
-    Debian's package has the same files, gzipped anew.
-    """
+    """The release as torchvision lays it out, `FashionMNIST/raw/*-ubyte`, gzipped or not. Debian's
+    package has the same files, gzipped anew."""
 
     n_classes = 10

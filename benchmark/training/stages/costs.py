@@ -20,9 +20,7 @@ _MOST = 10
 
 def run(trial: StageInput) -> Outcome:
     """The metrics `bits` (sent, behind the channel code), `flops` (of a round) and `bytes` (held).
-
-    Raises `ValueError` if the method's costs cannot be counted.
-    """
+    Raises `ValueError` if the method's costs cannot be counted."""
     config, wanted = trial.config, trial.config.data
     assert config.clients is not None
     count = min(config.clients["count"], _MOST)

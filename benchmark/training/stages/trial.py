@@ -47,10 +47,8 @@ class StageInput:
     used: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def load(self, wanted: Mapping[str, Any], part: str, *, resized: bool = True) -> data.Loaded:
-        """A part of the set that `wanted` (a config's `data`) names.
-
-        Raises `DataError` if it is missing or damaged, `StaleStateError` if a state is of others.
-        """
+        """A part of the set that `wanted` (a config's `data`) names. Raises `DataError` if it is
+        missing or damaged, `StaleStateError` if a state is of others."""
         loaded = data.load(
             wanted["name"],
             part,

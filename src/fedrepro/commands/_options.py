@@ -207,11 +207,9 @@ EXECUTION = (
 
 
 def complete(args: argparse.Namespace) -> None:
-    """Fills in the folder of data, and checks where trials would run, whatever is stored.
-
-    Of commands that read specs, it also says which names of other packages are left out. Raises
-    `FedreproError` for a device or a cluster that is not there.
-    """
+    """Fills in the folder of data, and checks where trials would run, whatever is stored. Of
+    commands that read specs, it also says which names of other packages are left out. Raises
+    `FedreproError` for a device or a cluster that is not there."""
     if getattr(args, "data_dir", "") is None and os.environ.get("FEDREPRO_DATA"):
         args.data_dir = Path(os.environ["FEDREPRO_DATA"])
     for told in names.left_out() if "specs" in args else ():
@@ -237,10 +235,8 @@ def execution(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def specs(args: argparse.Namespace) -> tuple[Path, ...]:
-    """The folders in which papers are looked for, one's own first; `SpecError` without a paper.
-
-    Of the papers that the command is asked for it says which one of one's own hides another.
-    """
+    """The folders in which papers are looked for, one's own first; `SpecError` without a paper. Of
+    the papers that the command is asked for it says which one of one's own hides another."""
     folders = searched(args.specs)
     asked = getattr(args, "papers", None) or [getattr(args, "paper", None)]
     for id, (chosen, other) in hidden(folders).items():
