@@ -23,10 +23,8 @@ DATA = Path(os.environ.get("FEDREPRO_DATA", "data")).absolute()
 
 @pytest.fixture(scope="session", autouse=True)
 def _nothing_of_the_users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Tests stand in an empty folder, with an empty home, and without `FEDREPRO_*`.
-
-    So they read no results or tables of the checkout, no cache and no configuration.
-    """
+    """Tests stand in an empty folder, with an empty home, and without `FEDREPRO_*`. So they read no
+    results or tables of the checkout, no cache and no configuration."""
     with pytest.MonkeyPatch.context() as patch:
         for name in [name for name in os.environ if name.startswith(("FEDREPRO_", "XDG_"))]:
             patch.delenv(name)

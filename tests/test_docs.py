@@ -35,7 +35,6 @@ def text_of(path: Path | str) -> str:
 
 
 def anchors(page: Path) -> set[str]:
-    """The anchors that a code host gives to the headings of a page."""
     headings = re.findall(r"^#+ (.*)$", text_of(page), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", text).lower().replace(" ", "-") for text in headings}
 

@@ -1,7 +1,5 @@
 """Every dependency is pinned in `constraints.txt`, most by hash, with a known permissive licence.
-
-`nox -s licences` prints the list.
-"""
+`nox -s licences` prints the list."""
 
 import re
 import tomllib
@@ -66,7 +64,6 @@ def installed(*extras: str) -> dict[str, Distribution]:
 
 
 def licence_of(name: str, package: Distribution) -> str:
-    """The licence as the package's metadata say it, in one line."""
     said = package.metadata
     classifiers = [
         text.rpartition(" :: ")[2]
@@ -78,7 +75,6 @@ def licence_of(name: str, package: Distribution) -> str:
 
 
 def pinned() -> dict[str, str]:
-    """Name and version of every line of `constraints.txt`."""
     lines = (ROOT / "constraints.txt").read_text().splitlines()
     pairs = [line.partition("==") for line in lines if line and not line.startswith("#")]
     return {canonicalize_name(name): version for name, _, version in pairs}

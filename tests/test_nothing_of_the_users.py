@@ -1,5 +1,3 @@
-"""Tests read no results, data, cache or variables of the user's."""
-
 import os
 import shutil
 import subprocess

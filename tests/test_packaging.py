@@ -101,7 +101,6 @@ def not_copied(folder: str, names: list[str]) -> set[str]:
 
 @pytest.fixture(scope="module")
 def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The unpacked sdist of a copy of this checkout."""
     pytest.importorskip("build")
     place = tmp_path_factory.mktemp("sdist")
     shutil.copytree(ROOT, place / "checkout", ignore=not_copied)
@@ -115,7 +114,6 @@ def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def wheel(sdist: Path) -> Path:
-    """The wheel that is built from the sdist."""
     run([sys.executable, "-m", "build", "--no-isolation", "--wheel", sdist], sdist)
     (built,) = (sdist / "dist").glob("*.whl")
     return built
@@ -235,7 +233,6 @@ def test_results_are_judged_against_a_table_from_latex_by_what_its_draft_asks_fo
 
 
 def blocks(guide: str, language: str) -> list[str]:
-    """The code of one language in a guide."""
     text = (ROOT / "docs" / guide).read_text(encoding="utf-8")
     return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
@@ -244,10 +241,8 @@ def blocks(guide: str, language: str) -> list[str]:
 def test_the_guide_to_methods_is_followed_literally_with_a_package_of_ones_own(
     scripts: Path, tmp_path: Path
 ) -> None:
-    """What docs/adding-a-method.md says of a method without a checkout, then its step 7.
-
-    The package is installed, its entry point gives the short name, and workers find it too.
-    """
+    """What docs/adding-a-method.md says of a method without a checkout, then its step 7. The
+    package is installed, its entry point gives the short name, and workers find it too."""
     [module] = [code for code in blocks("adding-a-method.md", "python") if "class MyMethod" in code]
     [entry_point] = blocks("adding-a-method.md", "toml")
     package = tmp_path / "mypackage"

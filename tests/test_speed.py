@@ -1,7 +1,5 @@
-"""Timings by pytest-benchmark: a table for each shape, with ratios to the fastest.
-
-`nox -s bench` prints them. They are compared within one run, and decide nothing.
-"""
+"""Timings by pytest-benchmark: a table for each shape, with ratios to the fastest. `nox -s bench`
+prints them. They are compared within one run, and decide nothing."""
 
 from functools import cache
 

@@ -18,10 +18,8 @@ _declared: list[torch.library.Library] = []
 
 def ensure_torchvision() -> None:
     """Makes the next `import torchvision` work where only its detection operators are unusable.
-
     Does nothing if torchvision is missing, already imported, or whole. Detection operators that
-    could not be loaded still fail when they are called.
-    """
+    could not be loaded still fail when they are called."""
     if _declared or "torchvision" in sys.modules:
         return
     spec = importlib.util.find_spec("torchvision")

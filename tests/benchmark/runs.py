@@ -35,5 +35,4 @@ def numbers(store: Store) -> dict[tuple[str, int], Any]:
 
 
 def finished(store: Path) -> dict[str, bytes]:
-    """The records of a store by their files."""
     return {str(file): file.read_bytes() for file in store.glob("trials/*/*.json")}

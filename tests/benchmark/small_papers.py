@@ -42,7 +42,6 @@ _HEAD = "[experiment.clients]\n"
 
 
 def write_made_up(root: Path, paper: str, table: str) -> Path:
-    """The folder of a paper `made-up` with these two files."""
     folder = root / "made-up"
     folder.mkdir(exist_ok=True)
     (folder / "paper.toml").write_text(paper, encoding="utf-8")

@@ -68,8 +68,6 @@ def lend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lend:
 
 @pytest.fixture
 def planned(tmp_path: Path) -> Callable[..., Plan]:
-    """The plan of a paper of one row, with further keys of that row."""
-
     def plan(row: str, profile: str = "paper", **changes: Any) -> Plan:
         write_made_up(tmp_path, PAPER, TABLE + row)
         return make_plan(load_paper("made-up", tmp_path), profile, **changes)
@@ -78,14 +76,12 @@ def planned(tmp_path: Path) -> Callable[..., Plan]:
 
 
 def options(plan: Plan) -> Mapping[str, Any]:
-    """Options of the run of the one cell, and those of its objective."""
     (cell,) = plan.cells
     assert cell.config is not None, cell.reason
     return {**cell.config.options, **(cell.config.objective or {})}
 
 
 def from_authors(cell: Cell) -> dict[str, str]:
-    """By path, the source of settings that are the authors'."""
     return {path: one.text for path, one in cell.origin.items() if one.layer == "authors"}
 
 

@@ -1,5 +1,3 @@
-"""What moved between a baseline and a report, and between two reports or stores."""
-
 import copy
 import json
 import re
@@ -288,7 +286,6 @@ REPORT = json.loads(json.dumps(as_plain(report())))
 
 
 def differing(folder, *reports):
-    """The lines, and the exit code, of what differs between two reports in files."""
     places = [folder / f"{i}.json" for i in range(2)]
     for place, one in zip(places, reports, strict=True):
         place.write_text(json.dumps(one), "utf-8")

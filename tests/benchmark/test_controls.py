@@ -1,5 +1,3 @@
-"""Positive controls: what a spec may name as one, when they are planned, and what they decide."""
-
 from pathlib import Path
 from types import ModuleType
 from unittest.mock import Mock

@@ -1,5 +1,3 @@
-"""Drafts of specs from tables as people write them."""
-
 import shutil
 import tomllib
 from collections.abc import Iterator
@@ -41,7 +39,6 @@ def cases() -> Iterator[object]:
 
 
 def shown(parsed: Parsed) -> str:
-    """Labels and values, separated by tabs."""
     lines = [["", *("|".join(column) for column in parsed.columns)]]
     for row in parsed.rows:
         values = [f"?{row.line}" if one.kind == "odd" else one.text for one in row.values]

@@ -62,7 +62,6 @@ TRIALS = (0.0, 0.5, 0.5, 1.0, 41.2)
 
 
 def damaged(content: bytes, draw: random.Random) -> bytes:
-    """`content` with one to four things wrong."""
     for _ in range(draw.randint(1, 4)):
         at, length = draw.randrange(len(content) + 1), draw.choice([1, 1, 2, 8, 64, 512])
         before, after = content[:at], content[at + length :]
@@ -143,10 +142,8 @@ def go_through(paper: Paper, root: Path, profile: str) -> None:
 
 
 def specs(inside: Path) -> Reader:
-    """A paper of two small tables, one file of it damaged, or valid TOML with other values.
-
-    What `check` passes is planned, audited, judged and written.
-    """
+    """A paper of two small tables, one file of it damaged, or valid TOML with other values. What
+    `check` passes is planned, audited, judged and written."""
     names = ("paper.toml", "3.toml", "11.toml")
     sound = {name: (ROOT / "tables" / "cpcfl" / name).read_bytes() for name in names}
     (inside / "cpcfl").mkdir()
@@ -169,7 +166,6 @@ def specs(inside: Path) -> Reader:
 
 
 def stores(inside: Path, tiny_config: Make, outcome: Outcome) -> Reader:
-    """A store of two trials and a failure, one of its files damaged."""
     config, source = tiny_config(), {"methods/a.py": "1"}
     whole, root = Store(inside / "whole", lambda config: source), inside / "store"
     with whole.writing():
@@ -255,7 +251,6 @@ def idx_files(inside: Path) -> Reader:
 
 
 def own_files(inside: Path) -> Reader:
-    """Data of one's own, as arrays and as a table."""
     split, labels = np.array(["train", "test"] * 4), np.arange(8) // 2 % 2
     images = np.arange(128, dtype=np.uint8).reshape(8, 4, 4)
     np.savez(inside / "own.npz", images=images, labels=labels, split=split)

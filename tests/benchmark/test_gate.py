@@ -1,8 +1,6 @@
 """A gate against planted regressions: a project of `new-project`, its method and its data changed.
-
 Each case changes a copy of the project and runs `fedrepro regress` in a process of its own, with
-tolerances and with --exact. The unchanged project is held against seeds that were not recorded.
-"""
+tolerances and with --exact. The unchanged project is held against seeds that were not recorded."""
 
 from __future__ import annotations
 
@@ -64,7 +62,6 @@ def write_digits(root: Path, noise: float = 0.0, turned: bool = False) -> None:
 
 
 def call(project: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
-    """`fedrepro WORDS` in the project, as its job in CI calls it."""
     environment = {**os.environ, "FEDREPRO_DATA": str(project / "data"), **more}
     return subprocess.run(
         [sys.executable, "-m", "fedrepro", *words],

@@ -26,11 +26,9 @@ CHECKSUMS = {
 }
 """Of test parts by look; of `a`, `b`, `100` and `200` one after the other."""
 ALIKE = 0.93
-"""Overlap of two masks (Dice, of greys) from which they count as one picture.
-
-One letter in two alphabets reaches 0.98 to 1, one in upper and lower case 0.94 (c, s, v, x, z).
-Latin letters and digits that nobody confuses reach 0.93 in the boldest font (6 and G).
-"""
+"""Overlap of two masks (Dice, of greys) from which they count as one picture. One letter in two
+alphabets reaches 0.98 to 1, one in upper and lower case 0.94 (c, s, v, x, z). Latin letters and
+digits that nobody confuses reach 0.93 in the boldest font (6 and G)."""
 
 
 def at_one_size(masks: NDArray[np.uint8]) -> torch.Tensor:

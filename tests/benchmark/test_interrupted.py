@@ -1,5 +1,3 @@
-"""Whether a trial that is stopped anywhere goes on to the same outcome, bit for bit."""
-
 import gc
 import multiprocessing
 import pickle
@@ -52,7 +50,6 @@ def one_of_each() -> dict[tuple[str, str], RunConfig]:
 
 @cache
 def encoder_for(config: RunConfig, seed: int) -> State | None:
-    """What the run starts from."""
     if config.start is None:
         return None
     chosen = seed if config.start_trial is None else config.start_trial
@@ -61,16 +58,13 @@ def encoder_for(config: RunConfig, seed: int) -> State | None:
 
 @cache
 def undisturbed(config: RunConfig, seed: int) -> tuple[Outcome, dict[str, Any]]:
-    """What comes of a trial that nobody stops."""
     weights = encoder_for(config, seed)
     return train_trial(config, seed, data_dir=None, device="cpu", encoder=weights)
 
 
 def disturbed(config: RunConfig, seed: int, store: Path) -> tuple[Outcome, dict[str, Any], int]:
-    """What comes of a trial that is stopped at every place, and how many times.
-
-    Each part has new objects, nothing that is remembered and other global random streams.
-    """
+    """What comes of a trial that is stopped at every place, and how many times. Each part has new
+    objects, nothing that is remembered and other global random streams."""
     weights, stops = encoder_for(config, seed), 0
     source = fingerprint.digest(fingerprint.source_of(config))
     while True:

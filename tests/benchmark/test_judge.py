@@ -79,8 +79,6 @@ def plan_of(tables, planned, *, drawings=(), trials=3, on=None):
 
 
 class Shelf:
-    """A store in memory."""
-
     def __init__(self, *, errors=None, stale=None, arrays=None, released=True):
         self.records, self.errors, self.edits = {}, errors or {}, stale or {}
         self.arrays, self.released = arrays or {}, released
@@ -126,7 +124,6 @@ def judged(plan, store, not_run=None):
 
 
 def single(text, values, *, read=None, departures=(), margin=2.0, own=None, store=None, **more):
-    """The result of one cell whose run has these curves."""
     run, one = config("ours"), cell("A|B", text, margin=own, **more)
     planned = PlannedCell(run, None, read or "final", departures, cell=one)
     shelf = (store or Shelf()).put(run, values)
@@ -135,7 +132,6 @@ def single(text, values, *, read=None, departures=(), margin=2.0, own=None, stor
 
 
 def plan_for(run, text, departures=(), **more):
-    """The plan of one cell, `A|B`, that shows a run."""
     one = cell("A|B", text)
     planned = PlannedCell(run, None, "final", departures, cell=one)
     return plan_of([table([one], **more)], [planned])

@@ -62,12 +62,10 @@ def _drive(plan: Plan, root: Path, prepare: Callable[[], None]) -> None:
 
 
 def said(root: Path) -> Path:
-    """What drivers of a store have said."""
     return root.with_name(f"{root.name}.said")
 
 
 def finish(plan: Plan, root: Path) -> None:
-    """Trains what is missing."""
     driver = start(plan, root)
     driver.join()
     assert driver.exitcode == 0
@@ -107,7 +105,6 @@ def plan() -> Plan:
 
 @pytest.fixture(scope="module")
 def undisturbed(plan: Plan, tmp_path_factory: pytest.TempPathFactory) -> dict[Any, Any]:
-    """What a run gives that nobody disturbs."""
     root = tmp_path_factory.mktemp("undisturbed") / "store"
     finish(plan, root)
     return sound(root)

@@ -1,5 +1,3 @@
-"""Data, metrics and partitions of one's own, from the spec or `--on` to the report."""
-
 import importlib
 import json
 import re
@@ -35,7 +33,6 @@ FILES = dict(zip(("stripes.py", "brier.py", "blocks.py"), CLASSES, strict=True))
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a package and files of images."""
     made = tmp_path_factory.mktemp("lab")
     (made / "ownlab").mkdir()
     for name, text in ({"__init__.py": ""} | FILES).items():
@@ -174,7 +171,6 @@ margin = {{ value = 0.1, reason = "made up" }}
 
 
 def write_paper(data: str, partition: str = '"iid"', metric: str = "accuracy") -> None:
-    """The draft of a paper with one row, on these data."""
     folder = Path("tables/mine")
     folder.mkdir(parents=True, exist_ok=True)
     draft = template("paper.toml", id="mine", published="[profiles.paper]\ntrials = 1")
@@ -184,7 +180,6 @@ def write_paper(data: str, partition: str = '"iid"', metric: str = "accuracy") -
 
 
 def followed() -> set[str]:
-    """The files that stored trials count for."""
     records = (json.loads(one.read_text("utf-8")) for one in Path("results/store").rglob("*.json"))
     return {file for record in records for file in record.get("source", ())}
 

@@ -1,5 +1,3 @@
-"""Methods of one's own, in modules that specs name by their path."""
-
 import importlib
 import re
 import sys
@@ -70,7 +68,6 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def write_paper(method: str, more: str = "") -> None:
-    """A paper of one's own with one row, run by `method`."""
     Path("t.csv").write_text("Method,Accuracy\nOurs,70.0\n")
     assert main(["new-table", "t.csv", "--paper", "mine", "--table", "1"]) == 0
     spec = Path("tables/mine/1.toml")

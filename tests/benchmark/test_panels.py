@@ -57,7 +57,6 @@ def test_a_panel_of_scaled_runs_says_so() -> None:
 
 
 def pictures(**of_run: dict[str, Any]) -> tuple[Series, ...]:
-    """The panels of runs that stored these arrays."""
     drawings: Any = [
         SimpleNamespace(cell=SimpleNamespace(parts=(name,)), config=name, departures=())
         for name in of_run

@@ -1,5 +1,3 @@
-"""Profiles: interim analyses, trials of single tables, and profiles that are like another one."""
-
 import re
 from pathlib import Path
 

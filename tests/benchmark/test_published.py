@@ -22,7 +22,6 @@ def plan(tiny_paper: MakePaper) -> Plan:
 
 
 def saved(root: Path, plan: Plan, *, is_release: bool = True, at: str = "2026-01-01") -> Store:
-    """A store with both trials of a plan."""
     used = {"checksum": "ab", "source": "/home/somebody/data/digits", "is_release": is_release}
     made = {"device": "d", "wall_s": 1.0, "started": at, "commit": "0a", "data": {"digits": used}}
     store = Store(root, lambda config: {"methods/a.py": "1"})

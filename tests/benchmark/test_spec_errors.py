@@ -86,7 +86,6 @@ holds = "'CP-CFL|SimCLR' > 'FedAvg|None' at 'T = 25'"
 
 
 def complaints(root: Path, paper: str = PAPER, table: str = TABLE) -> list[str]:
-    """The lines of the error, without the folder."""
     folder = write_made_up(root, paper, table)
     try:
         said = "\n".join(map(str, check([load_paper("made-up", root)])[0]))
@@ -253,9 +252,7 @@ trials = 5 => trials = 5\noverrides = [{ path = "clients.data", replace = { x = 
 
 def mistakes(text: str, **file: str) -> list[tuple[dict[str, str], list[str]]]:
     """A changed file, and the lines of the error: what is replaced by what, and below it the lines.
-
-    A line of eight blanks goes on with the one above it.
-    """
+    A line of eight blanks goes on with the one above it."""
     ((name, sound),), found = file.items(), []
     for block in re.split(r"\n(?=\S)", text.strip()):
         change, *said = block.replace("\n        ", " ").split("\n    ")
@@ -311,7 +308,6 @@ def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
 
 
 def replaced(data: object, path: tuple[object, ...], value: object) -> object:
-    """A deep copy of plain data with another value at `path`."""
     if not path:
         return value
     if isinstance(data, dict):

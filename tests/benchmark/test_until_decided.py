@@ -32,8 +32,6 @@ LOOKS = (5, 10, 20)
 
 
 class Clock:
-    """Seconds that pass when trials are trained."""
-
     def __init__(self) -> None:
         self.now = 0.0
 
@@ -95,7 +93,6 @@ class Bench:
         return self.judged()
 
     def trials(self) -> dict[float, int]:
-        """How many trials each learning rate has in the store."""
         return {
             run.options["learning_rate"]: sum(
                 self.store.find(run, seed) is not None for seed in range(max(LOOKS))

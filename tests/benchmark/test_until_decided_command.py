@@ -44,7 +44,6 @@ def paper(tiny_paper: MakePaper, monkeypatch: pytest.MonkeyPatch) -> Paper:
 
 
 def told(folder: Path, *more: str) -> dict[str, Any]:
-    """What a command's report says."""
     where = ["--profile", "smoke", "--store", str(folder / "store"), "--out", str(folder / "out")]
     main([more[0], "p", *where, *more[1:]])
     found = json.loads((folder / "out" / "report.json").read_text("utf-8"))

@@ -53,11 +53,9 @@ class Books:
     marks: list[Totals] = field(default_factory=list)
 
     def totals(self) -> Totals:
-        """What has been counted up to now."""
         return Totals(self.copies, self.waits)
 
     def copy(self, waits: bool) -> None:
-        """Counts a copy."""
         self.copies += 1
         self.waits += waits
 
@@ -141,7 +139,6 @@ def counted() -> Iterator[Books]:
 
 
 def install() -> None:
-    """Registers the card, once in a process."""
     torch.set_num_threads(1)
     backend_registration._setup_privateuseone_for_python_backend(NAME)
     library = torch.library.Library("aten", "IMPL")

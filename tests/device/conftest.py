@@ -11,7 +11,6 @@ from tests.device.card import install
 
 @pytest.fixture(scope="session")
 def card() -> Iterator[Executor]:
-    """Runs functions of `tests.device` where the card is installed."""
     fresh = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=fresh, initializer=install) as pool:
         yield pool

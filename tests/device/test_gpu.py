@@ -22,7 +22,6 @@ def kind(run: RunConfig) -> str:
 
 
 def trained(run: RunConfig, device: str) -> Outcome:
-    """A run's first trial on a device, after the run that it starts from."""
     encoder = None if run.start is None else trained(run.start, device).encoder
     outcome, _ = train_trial(run, 0, data_dir=None, device=device, encoder=encoder)
     return outcome

@@ -1,5 +1,3 @@
-"""Builders that the tests of methods share."""
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -53,10 +51,8 @@ def make_task(
 
 
 def two_rules(per_group: int = 3, images: int = 20, trial: int = 0) -> Task:
-    """Two groups of clients that call the same two kinds of image by opposite names.
-
-    Images are bright on the left or on the right; no single model can serve both groups.
-    """
+    """Two groups of clients that call the same two kinds of image by opposite names. Images are
+    bright on the left or on the right; no single model can serve both groups."""
     clients = 2 * per_group
     task = make_task([images] * clients, classes=2, trial=trial)
     federation = task.federation
@@ -76,9 +72,7 @@ def small_learner(
     name: str, models: int = 1, batch: int = 7, seed: int = 0, **options: Any
 ) -> tuple[Learner, State, list[Tensor]]:
     """An objective on a dense encoder of 6 outputs: learner, weights and two views, in float64.
-
-    Every model and every `seed` has weights and views 3x4x4 of its own.
-    """
+    Every model and every `seed` has weights and views 3x4x4 of its own."""
     encoder = Sequential(Flatten(), Linear("encoder.dense", 48, 6), ReLU())
     learner: Learner = find("objective", name)(**options).build(encoder, 6, 5)
     streams = [torch.Generator().manual_seed(10 * seed + i) for i in range(models)]
@@ -146,7 +140,6 @@ def one_round(
 
 
 def after_rounds(method: FederatedMethod, task: Task) -> tuple[Server, Memory]:
-    """Server and clients' memory after all rounds, before anything is personalised."""
     server, memory = method.start(task, 0), method.new_memory(task)
     for t in range(method.rounds):
         now = Round(task, t, method.participants(task, t))

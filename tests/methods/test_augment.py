@@ -158,7 +158,6 @@ def test_a_view_with_everything_turned_off_is_the_image() -> None:
 
 
 def uniform(sample: Tensor, low: float, high: float) -> float:
-    """p value of a Kolmogorov-Smirnov test."""
     return float(stats.kstest(sample.numpy(), stats.uniform(low, high - low).cdf).pvalue)
 
 

@@ -177,7 +177,6 @@ def pretrained(task: Task) -> Task:
 
 
 def servers(method: CPCFL, task: Task) -> list[Clusters]:
-    """The server at the start and after every round."""
     states: list[Clusters] = [method.start(task, 0)]
     everyone = torch.arange(task.federation.n_clients)
     for t in range(method.rounds):

@@ -36,7 +36,6 @@ def with_statistics(module: nn.Module) -> nn.Module:
 
 
 def plain_cnn(state: State, model: int, x: Tensor, stride: int, padding: int) -> Tensor:
-    """The CNN written out with torch's own functions."""
     functional = nn.functional
     i = 0
     while f"encoder.conv{i}.weight" in state:

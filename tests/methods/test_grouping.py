@@ -24,10 +24,8 @@ OPTIMIZERS = {
 
 
 class Distances(LocalLoss):
-    """Mean over images of log cosh of (w + v - target); v rests in the second epoch.
-
-    Counts its steps in client_state, and notes which clients took part in each.
-    """
+    """Mean over images of log cosh of (w + v - target); v rests in the second epoch. Counts its
+    steps in client_state, and notes which clients took part in each."""
 
     def __init__(self) -> None:
         self.batches: list[Batch] = []
@@ -88,7 +86,6 @@ def test_unlike_clients_end_where_each_ends_alone(
 
 
 def test_adam_counts_a_clients_own_steps() -> None:
-    """Against torch's Adam on each client's targets, written out."""
     sizes, work = [9, 3, 1, 5], Distances()
     trained = train(sizes, OPTIMIZERS["adam"], Grouping(4), work)
     assert max(len(batch.members) for batch in work.batches) == 4

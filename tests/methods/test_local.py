@@ -35,7 +35,6 @@ def train(
 def plain_training(
     module: nn.Sequential, task: Task, client: int, optimizer: str, encoder_epochs: range
 ) -> None:
-    """What a client does by itself, written with torch alone."""
     index = task.federation.train_of[client]
     x, y = to_float(task.federation.train.images[index]), task.federation.train.labels[index]
     made = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}[optimizer]

@@ -31,9 +31,7 @@ def test_recovery_is_the_best_of_all_one_to_one_matchings(pairs: list[tuple[int,
 
 def test_nmi_and_ari_by_hand() -> None:
     """Six points, clusters of 2 and 4 and classes of 3 and 3; two, one and three points in common.
-
-    Of 15 pairs 7 share a cluster, 6 a class and 4 both, where chance has 7 * 6 / 15.
-    """
+    Of 15 pairs 7 share a cluster, 6 a class and 4 both, where chance has 7 * 6 / 15."""
     found = agreement(torch.tensor([0, 0, 1, 1, 1, 1]), torch.tensor([0, 0, 0, 1, 1, 1]))
     mutual = math.log(2) / 3 + math.log(1 / 2) / 6 + math.log(3 / 2) / 2
     entropies = math.log(3) / 3 + math.log(3 / 2) * 2 / 3, math.log(2)

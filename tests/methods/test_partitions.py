@@ -22,7 +22,6 @@ from tests.methods.conftest import make_task
 
 
 def portion(per_class: int, n_classes: int = 10, seed: int = 0) -> ImageSet:
-    """Tiny images whose labels come in no particular order."""
     order = torch.randperm(per_class * n_classes, generator=torch.Generator().manual_seed(seed))
     labels = torch.arange(n_classes).repeat(per_class)[order]
     return ImageSet(torch.zeros(len(labels), 1, 1, 1, dtype=torch.uint8), labels)
@@ -225,7 +224,6 @@ def test_test_images_follow_the_clients_training_images(partition: Sampled) -> N
 
 @pytest.mark.parametrize("partition", BOTH, ids=["quantity", "dirichlet"])
 def test_novel_clients_take_nothing_from_those_that_train(partition: Sampled) -> None:
-    """Whoever trains holds the same images whether or not there are novel clients."""
     fewer = type(partition)(count=20, novel=0, samples=30, test_size=25)
     with_novel, without = deal_samples(partition), deal_samples(fewer)
     assert all(map(torch.equal, with_novel.train_of[:20], without.train_of))

@@ -58,7 +58,6 @@ def test_both_groups_are_measured_after_the_last_round(name: str) -> None:
 
 @pytest.mark.parametrize("name", PERSONALIZED)
 def test_novel_clients_data_are_not_touched_before_personalisation(name: str) -> None:
-    """Whatever novel clients hold, training ends with the same bits everywhere."""
     task = with_novel(make_task((8, 8, 8, 8, 8)), 2)
     held = torch.cat(task.federation.train_of[3:])
     images, labels = task.federation.train.images.clone(), task.federation.train.labels
@@ -92,7 +91,6 @@ def test_what_is_private_is_never_sent(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["fedper", "fedrep", "lg-fedavg"])
 def test_private_weights_outlive_a_round(name: str) -> None:
-    """The second round starts from the kept part of the first one and the new shared part."""
     task, m = make_task((8, 8)), method(name)
     server, memory, clients = m.start(task, 0), m.new_memory(task), torch.arange(2)
     _, _, server = one_round(m, Round(task, 0, clients), server, memory)

@@ -37,7 +37,6 @@ def blobs(n: int = 40, classes: int = 4, seed: int = 0) -> ImageSet:
 def trained(
     name: str = "simclr", of: Mapping[str, Any] | None = None, trial: int = 0, **given: Any
 ) -> Outcome:
-    """The outcome of pre-training with the objective's options `of`."""
     arguments: dict[str, Any] = {
         "portion": blobs(),
         "options": OPTIONS,

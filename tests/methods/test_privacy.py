@@ -218,10 +218,8 @@ def test_encrypted_features_are_matched_with_their_images_by_chance_alone(
 
 
 def features_without_learning(images: Tensor, rounds: range, mixed_images: int) -> np.ndarray:
-    """First values of the features of all clients, encrypted anew in each of `rounds`.
-
-    Nothing is learnt, so that the features are all that could hang on the images.
-    """
+    """First values of the features of all clients, encrypted anew in each of `rounds`. Nothing is
+    learnt, so that the features are all that could hang on the images."""
     task, found = task_of(images), []
     for t in rounds:
         _, _, server, upload = upload_of(task, t, learning_rate=0.0, mixed_images=mixed_images)
@@ -247,8 +245,7 @@ def test_an_image_and_its_negative_upload_the_same_distribution() -> None:
 
 def test_the_limit_what_is_recovered_before_encoding_is_not_hidden_by_signs_alone() -> None:
     """Section 3 says that a perfectly recovered mixture tells nothing. Absolute values do: they are
-    those of the mixture whatever the signs (the attack of Carlini et al. 2021 starts from them).
-    """
+    those of the mixture whatever the signs (the attack of Carlini et al. 2021 starts from them)."""
     images = to_float(digits()[:IMAGES])
     encrypted = instahide(images, 4, torch.Generator().manual_seed(0))
 

@@ -28,7 +28,6 @@ def css(word: str) -> str:
 
 
 def tag(page: str, id: str) -> str:
-    """The opening tag with an id."""
     found = re.search(rf'<[^>]*\bid="{re.escape(id)}"[^>]*>', page)
     assert found, id
     return found[0]
@@ -84,7 +83,6 @@ def test_the_first_screen_lists_every_table_with_its_word_and_retention(report: 
 
 
 def test_cells_of_a_scaled_run_carry_no_badge(report: Report) -> None:
-    """The scope stands at the table, not at each cell."""
     grid = html.render([report]).partition('<table class="grid">')[2].partition("</table>")[0]
     assert "not-compared" in grid
     assert "NOT COMPARED" not in grid

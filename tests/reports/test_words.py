@@ -1,7 +1,5 @@
-"""Every word of its own that a report can show, in one list.
-
-`pytest -s tests/reports/test_words.py` prints it.
-"""
+"""Every word of its own that a report can show, in one list. `pytest -s
+tests/reports/test_words.py` prints it."""
 
 import re
 from collections.abc import Iterator

@@ -97,7 +97,6 @@ def test_junit_fails_what_is_not_seen_at_the_published_protocol_alone(
 def test_junit_fails_where_the_exit_code_does(
     worded: Report, scaled: bool, failed: tuple[str, ...]
 ) -> None:
-    """Over every word of a cell, a table and a claim, and for a trial that failed."""
     table = worded.tables[0]
     details: tuple[Detail, ...] = get_args(Detail)
     runs = (replace(worded.runs[0], errors=failed),)

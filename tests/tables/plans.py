@@ -14,7 +14,6 @@ def plan_of(paper: str, profile: str, *tables: str) -> Plan:
 
 
 def config_of(plan: Plan, row: str, column: str) -> RunConfig:
-    """The run behind a cell."""
     place = (row,), tuple(column.split("|"))
     (found,) = (one.config for one in plan.cells if (one.cell.row, one.cell.column) == place)
     assert found is not None
@@ -22,7 +21,6 @@ def config_of(plan: Plan, row: str, column: str) -> RunConfig:
 
 
 def trained(config: RunConfig) -> RunConfig:
-    """The run whose weights another one evaluates."""
     assert config.start is not None
     return config.start
 

@@ -16,7 +16,6 @@ GROUPS = ((0, 1, 2, 3), (3, 4, 5, 6), (6, 7, 8, 9))
 
 
 def trials_of(table: str) -> Mapping[str, np.ndarray]:
-    """The five printed trials of every row."""
     (found,) = (one for one in PAPER.tables if one.id == table)
     rows: dict[str, list[float]] = {}
     for cell in found.cells:
@@ -36,11 +35,9 @@ def test_what_is_counted_in_the_printed_trials() -> None:
 
 
 def simulated(seed: int) -> Mapping[str, float]:
-    """60 clients in CP-CFL's three groups, whose models confuse the group's own four classes.
-
-    Each client has 20, 20, 5 and 5 test images of its classes. The classes that two groups share
-    are a little harder: else pooled macro and weighted F1 would differ by noise alone.
-    """
+    """60 clients in CP-CFL's three groups, whose models confuse the group's own four classes. Each
+    client has 20, 20, 5 and 5 test images of its classes. The classes that two groups share are a
+    little harder: else pooled macro and weighted F1 would differ by noise alone."""
     rng = np.random.default_rng(seed)
     predicted, truth = [], []
     for client in range(60):

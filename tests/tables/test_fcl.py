@@ -1,5 +1,3 @@
-"""FCL's tables are bound to runs, and its reduced profile means something."""
-
 import pytest
 
 from fedrepro.benchmark.planning.plan import Plan

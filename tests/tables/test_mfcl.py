@@ -1,5 +1,3 @@
-"""MFCL's tables are bound to runs."""
-
 from fedrepro.benchmark.planning.plan import Plan
 from tests.tables import plans
 from tests.tables.plans import config_of, trained

@@ -1,5 +1,3 @@
-"""Why cells have no run, and what the reduced profile leaves out."""
-
 import re
 from pathlib import Path
 

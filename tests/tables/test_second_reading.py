@@ -1,8 +1,6 @@
 """The specs against a second, independent transcription of the same tables.
-
 `second_reading/<paper>.json` was typed by somebody who had not seen the specs. Labels may be worded
-otherwise, so tables are compared place by place.
-"""
+otherwise, so tables are compared place by place."""
 
 import json
 import re
@@ -31,7 +29,6 @@ def normal(text: str) -> str:
 
 
 def printed(cell: Cell) -> str:
-    """A cell of a spec as it was printed."""
     sd = cell.printed.sd
     return normal(cell.printed.text if sd is None else f"{cell.printed.text} ± {sd}")
 

@@ -1,8 +1,6 @@
 """The answers to the recorded baselines beside those of an independent implementation.
-
-`reference.json` holds what an independent program says of the same files, by paper:
-table and metric, lead, claim. `tools.answer_reference` makes it, whenever a baseline is recorded.
-"""
+`reference.json` holds what an independent program says of the same files, by paper: table and
+metric, lead, claim. `tools.answer_reference` makes it, whenever a baseline is recorded."""
 
 import json
 from pathlib import Path
@@ -30,7 +28,6 @@ def baseline(paper):
 
 
 def values(paper):
-    """By cell and seed."""
     found = trials_of(baseline(paper.id)["cells"], make_plan(paper, "reduced"))
     return {key: trials for key, one in found.items() if (trials := one.by_seed)}
 
@@ -95,10 +92,8 @@ def test_tables_and_leads_agree(paper):
 
 
 def test_words_of_tables_that_baselines_record_agree(paper):
-    """The first metric decides; a table whose rows are not all there is open all the same.
-
-    So is one with a control that is not seen, of which the other program knows nothing.
-    """
+    """The first metric decides; a table whose rows are not all there is open all the same. So is
+    one with a control that is not seen, of which the other program knows nothing."""
     words, expected = baseline(paper.id)["tables"], REFERENCE[paper.id]["tables"]
     controls = [
         word for name, word in baseline(paper.id)["claims"].items() if name.startswith("controls: ")

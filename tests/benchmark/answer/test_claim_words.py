@@ -16,7 +16,6 @@ STEADY = [-0.3, 0.1, 0.4, -0.2, 0.0, 0.2, -0.1, -0.1, 0.3, -0.3]
 
 
 def table(printed: Mapping[str, str], kind: str = "empirical", unit: str | None = "%") -> Table:
-    """One column of cells."""
     metric = "accuracy" if unit == "%" else "loss"
     cells = tuple(
         cell(text, row, "c", kind=kind, metric=metric, unit=unit, experiment={})
@@ -35,7 +34,6 @@ def answered(
     unit: str | None = "%",
     **known: object,
 ) -> ClaimAnswer:
-    """The answer to a claim on the rows of one column."""
     own = table(printed, kind, unit)
     paper = Paper("p", "t", "a", 2020, {}, tables=(own,))
     claim = Claim("c", "says", holds, every_trial=every_trial)

@@ -12,7 +12,6 @@ COLUMNS = {"T = 25": -10.0, "T = 50": -5.0, "T = 75": -2.0, "T = 100": 0.0}
 
 
 def judged(rows=ROWS, columns=COLUMNS, seeds=5, sd=0.5):
-    """CP-CFL's Table 3, with values near the printed ones."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
         [

@@ -44,7 +44,6 @@ def rows(texts: Mapping[str, str], **given: Any) -> list[Cell]:
 
 
 def trials(values: Sequence[str], **given: Any) -> list[Cell]:
-    """A row of single trials, numbered from 1."""
     return [cell(text, column=f"{i}", trial=i, **given) for i, text in enumerate(values, 1)]
 
 
@@ -97,7 +96,6 @@ def printed(value: Fraction | Decimal | int, places: int, rule: str) -> str:
 
 
 def moments(values: Sequence[Fraction], ddof: int) -> tuple[Fraction, Fraction]:
-    """Mean and variance."""
     mean = sum(values, Fraction(0)) / len(values)
     return mean, sum(((x - mean) ** 2 for x in values), Fraction(0)) / (len(values) - ddof)
 

@@ -1,5 +1,3 @@
-"""Small files in the place of a release's, with their checksums."""
-
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path

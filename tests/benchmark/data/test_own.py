@@ -1,5 +1,3 @@
-"""Data of one's own in files: what each format holds, and what is said of those that are wrong."""
-
 import sys
 from collections.abc import Mapping
 from pathlib import Path

@@ -37,7 +37,6 @@ PATIENCE_S = 300
 
 @pytest.fixture
 def two_workers(tmp_path: Path) -> Path:
-    """The description of a cluster of two workers on this machine."""
     file = tmp_path / "cluster.toml"
     file.write_text(
         f'provider = "local"\nworkers_per_node = 2\nfolder = "{tmp_path / "cluster"}"\n'
@@ -185,7 +184,6 @@ def _nodes() -> str:
 
 @pytest.fixture
 def slurm(tmp_path: Path) -> Path:
-    """Two workers in a batch job of the default partition."""
     file = tmp_path / "cluster.toml"
     checkout = Path(__file__).parents[3]
     file.write_text(

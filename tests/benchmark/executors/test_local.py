@@ -64,7 +64,6 @@ def train(jobs: list[Job], workers: int, *on_advance: Callable[[Job], None]) -> 
 
 
 def carried_out(paper: Paper, store: Store, **options: Any) -> tuple[Execution, str]:
-    """What came of a paper's smoke profile, and what was said."""
     done = carry_out(make_plan(paper, "smoke"), store, said := io.StringIO(), **options)
     return done, said.getvalue()
 
