@@ -68,7 +68,6 @@ class RunConfig:
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Json]) -> RunConfig:
-        """The config that `as_dict` wrote."""
         start = plain["start"]
         return cls(**{**plain, "start": None if start is None else cls.from_dict(start)})
 

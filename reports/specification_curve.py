@@ -34,7 +34,6 @@ class ClaimCurve:
 
     @property
     def was_judged(self) -> bool:
-        """Whether it was tested at all."""
         return any(one.ours is not None for one in self.under)
 
     @property

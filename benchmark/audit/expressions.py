@@ -67,7 +67,6 @@ def _worked(side: Node) -> str:
 
 
 def _value(node: Node) -> Fraction:
-    """The value of an expression at the printed digits."""
     values = {leaf.key: leaf.printed.value or Decimal(0) for leaf in leaves(node)}
     return range_over(node, {key: (value, value) for key, value in values.items()})[0]
 

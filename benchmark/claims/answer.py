@@ -235,10 +235,8 @@ def _counted(contrasts: Contrasts) -> ClaimAnswer:
 
 
 def _close(contrasts: Contrasts, widths: Sequence[float], variances: int = 1) -> ClaimAnswer:
-    """Two one-sided tests of each comparison; far apart by Bonferroni.
-
-    variances: of how many means of trials the difference has the variance.
-    """
+    """Two one-sided tests of each comparison; far apart by Bonferroni. variances: of how many means
+    of trials the difference has the variance."""
     k, wider, level = len(widths), math.sqrt(variances), contrasts.level
     near = far = 0
     for inner, outer, width in zip(

@@ -240,7 +240,6 @@ def _lists(side: Expression) -> Iterator[Cells]:
 
 
 def _pairs(left: Sequence[Node], right: Sequence[Node]) -> list[tuple[Node, Node]]:
-    """Each value of one side with each of the other."""
     _bounded(len(left) * len(right), "comparisons", limits.COMPARISONS)
     return list(itertools.product(left, right))
 

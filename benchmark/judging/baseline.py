@@ -63,7 +63,6 @@ class Recorded:
 
     @property
     def trained(self) -> dict[str, RecordedCell]:
-        """By place, the cells that have trials."""
         return {place: cell for place, cell in self.cells.items() if cell.by_seed}
 
     @property

@@ -179,9 +179,7 @@ def _cells(report: Report) -> Iterator[tuple[str, CellResult]]:
 
 def blind_cells(baseline: Recorded, report: Report) -> tuple[str, ...]:
     """The cells whose recorded trials spread so much that no fall of their mean is a regression.
-
-    Raises `FedreproError` if all are: such a gate measures nothing.
-    """
+    Raises `FedreproError` if all are: such a gate measures nothing."""
     compared, trained = baseline.compared, baseline.trained
     found, known_cells = [], 0
     for place, cell in _cells(report):
@@ -269,10 +267,8 @@ def _move(
 
 
 def _of_methods(before: Recorded, after: Recorded, report: Report) -> Iterator[Movement]:
-    """Methods and metrics whose mean over all their cells left its tolerance.
-
-    Cells of single trials are left out: few seeds would be those of all cells of a method.
-    """
+    """Methods and metrics whose mean over all their cells left its tolerance. Cells of single
+    trials are left out: few seeds would be those of all cells of a method."""
     methods = {run.key: run.config.get("method") for run in report.runs}
     groups = {
         place: f"methods: {method}, {cell.metric}"
@@ -334,6 +330,5 @@ def spread_changed(old: Sequence[float], new: Sequence[float], compared: int) ->
 
 
 def _means_by_trial(cells: Sequence[Mapping[int, float]]) -> list[float]:
-    """By trial that all cells have, the mean over the cells."""
     seeds = sorted(set.intersection(*map(set, cells)))
     return [sum(cell[seed] for cell in cells) / len(cells) for seed in seeds]

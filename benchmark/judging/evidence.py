@@ -105,7 +105,6 @@ class Evidence:
         return {seed: self.trials.get((config.key, seed), Missing()) for seed in seeds}
 
     def finished(self, *configs: RunConfig) -> list[Finished]:
-        """The finished trials of runs that the plan asks for, by seed."""
         found = (one for run in configs for one in self.all_of(run).values())
         return [one for one in found if isinstance(one, Finished)]
 

@@ -97,7 +97,6 @@ def run_on(plan: Plan, cells: Sequence[PlannedCell]) -> str:
 
 
 def _said(runs: Iterable[tuple[Any, ...]]) -> str:
-    """Data, clients and rounds of some runs."""
     parts = []
     for values, noun in zip(zip(*runs, strict=True), ("", " clients", " rounds"), strict=True):
         found = [str(value) for value in dict.fromkeys(values) if value is not None]

@@ -143,5 +143,4 @@ def _problems(bound: Cell, resolver: Resolver) -> Sequence[str]:
 
 
 def _bound(table: Table) -> Iterator[Cell]:
-    """Everything in a table that is bound to an experiment."""
     yield from (cell for cell in (*table.cells, *table.drawn) if cell.experiment)

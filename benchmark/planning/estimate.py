@@ -61,12 +61,10 @@ class Estimate:
 
     @property
     def left(self) -> int:
-        """Trials of unmeasured kinds."""
         return sum(self.unmeasured.values())
 
     @property
     def said(self) -> str:
-        """In a few words."""
         if self.longest is None:
             return "no time has been measured yet"
         more = f", and {self.left} trials of unmeasured kinds" if self.left else ""

@@ -53,7 +53,6 @@ class Plan:
 
     @property
     def has_other_trials(self) -> bool:
-        """Whether another number of trials was asked for than the profile has."""
         return self.trials != self.profile.trials
 
     @property
@@ -317,11 +316,9 @@ def _one_of(what: str, name: str, known: Mapping[str, Any], where: str) -> Any:
 
 
 def refused(paper: Paper, runs: Mapping[CellKey, RunConfig]) -> Iterator[tuple[Table, int, str]]:
-    """By table and position the controls that rest on what is judged, with the reason.
-
-    A method is the paper's own if a row of `own` uses it and none of `baselines`. Comparisons that
-    name no cell are passed over. runs: under one profile, of the cells that have one.
-    """
+    """By table and position the controls that rest on what is judged, with the reason. A method is
+    the paper's own if a row of `own` uses it and none of `baselines`. Comparisons that name no cell
+    are passed over. runs: under one profile, of the cells that have one."""
     own: set[str] = set()
     baselines: set[str] = set()
     judged: dict[RunConfig, str] = {}

@@ -352,7 +352,6 @@ class _Making:
         return name
 
     def _section(self, name: str) -> dict[str, Any]:
-        """All options of a section that no registered name stands for."""
         return registry.options_of(self._made(settings.section_classes()[name], name, name))
 
     def _options(self, kind: str, name: str, section: str) -> dict[str, Any]:
@@ -376,7 +375,6 @@ class _Making:
                 raise UnresolvedError(self.refused, self.missing) from error
 
     def _given(self, cls: type, section: str) -> dict[str, Any]:
-        """What a section gives of the options of a class."""
         own = settings.fields_of(cls)
         self.used |= {f"{section}.{name}" for name in own}
         values = self._experiment.get(section) or {}

@@ -78,9 +78,7 @@ class Unit:
 
 def units(plan: Plan) -> list[Unit]:
     """The units of a plan, methods in the order of the tables, then pre-training and protocols.
-
-    Runs that count costs are left out: they are those of the trained runs at the same settings.
-    """
+    Runs that count costs are left out: they are those of the trained runs at the same settings."""
     found: dict[tuple[str, str, str | None], Unit] = {}
     for planned in (*plan.cells, *plan.drawings):
         bound, table = planned.cell, planned.cell.table

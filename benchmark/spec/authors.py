@@ -121,7 +121,6 @@ def read(kind: str, name: str, file: Path) -> tuple[AuthorBlock, ...]:
 
 
 def _problems(kind: str, name: str, block: AuthorBlock) -> Iterator[tuple[tuple[str, ...], str]]:
-    """What is wrong with a block, by key."""
     sets = names.known("data set")
     if block.data is not None and block.data not in sets:
         yield ("data",), f"unknown data set '{block.data}'{suggestion(block.data, sets)}"

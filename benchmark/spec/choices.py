@@ -8,11 +8,8 @@ from .fields import At, InFile, Name, Settings, Text, wrong
 
 @dataclass(frozen=True, kw_only=True)
 class _OfRuns(InFile):
-    """Of which runs something is said; none means all.
-
-    methods: federated methods. objectives: what clients minimise or what pre-trains an encoder.
-    protocols: how weights are evaluated.
-    """
+    """Of which runs something is said; none means all. methods: federated methods. objectives: what
+    clients minimise or what pre-trains an encoder. protocols: how weights are evaluated."""
 
     methods: tuple[Text, ...] = ()
     objectives: tuple[Text, ...] = ()
@@ -24,7 +21,6 @@ class _OfRuns(InFile):
         objectives: Collection[str | None],
         protocol: str | None,
     ) -> bool:
-        """Whether it is said of a run with these."""
         limits = (
             (self.methods, methods), (self.objectives, objectives), (self.protocols, [protocol]),
         )  # fmt: skip

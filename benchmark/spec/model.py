@@ -119,11 +119,9 @@ class Control(InFile):
 
 @dataclass(frozen=True)
 class _Stated(InFile):
-    """What the paper's text states of cells, in our words and as an expression.
-
-    vague: the words of the text that have no sharp bound, where the expression gives them one, or
-    that can be read in another way.
-    """
+    """What the paper's text states of cells, in our words and as an expression. vague: the words of
+    the text that have no sharp bound, where the expression gives them one, or that can be read in
+    another way."""
 
     id: Text
     says: Text
@@ -379,10 +377,8 @@ class Table(InFile):
         return () if self.figure is None else self.figure.runs
 
     def margin_of(self, cell: Cell) -> Margin | None:
-        """How close is close enough for a cell: its own margin, else the table's in its unit.
-
-        What is recomputed has none: it prints as published or it does not.
-        """
+        """How close is close enough for a cell: its own margin, else the table's in its unit. What
+        is recomputed has none: it prints as published or it does not."""
         if cell.margin is not None or cell.kind == "analytic":
             return cell.margin
         return self.margin if (cell.unit or "") == (self.unit or "") else None

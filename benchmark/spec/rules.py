@@ -102,10 +102,8 @@ def _reading_names(choices: Iterable[Unstated]) -> Iterator[tuple[KeyPath, str]]
 
 @dataclass(frozen=True)
 class _Rules:
-    """Rules of settings and names.
-
-    own: paths of options of modules of one's own. known: the paper's profiles.
-    """
+    """Rules of settings and names. own: paths of options of modules of one's own. known: the
+    paper's profiles."""
 
     own: frozenset[str]
     known: Toml

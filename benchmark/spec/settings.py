@@ -116,11 +116,9 @@ def build(kind: str, name: str, mapping: Mapping[str, Any]) -> Any:
 
 
 def made(cls: type, mapping: Mapping[str, Any], where: str) -> Any:
-    """A dataclass made with its own options in `mapping`, once for equal ones.
-
-    Other keys are left out: they belong to other methods. Raises `SpecError` that begins with
-    `where` for options of the wrong type and those that the class refuses.
-    """
+    """A dataclass made with its own options in `mapping`, once for equal ones. Other keys are left
+    out: they belong to other methods. Raises `SpecError` that begins with `where` for options of
+    the wrong type and those that the class refuses."""
     own = {name: mapping[name] for name in fields_of(cls) if name in mapping}
     try:
         return _made(cls, key_of(own))

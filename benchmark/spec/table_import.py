@@ -44,9 +44,7 @@ class _Cell:
 @dataclass(frozen=True)
 class _Grid:
     """A table as cells, all rows equally long, and the line of the text where each row stands.
-
-    header: rows of the header as far as the format says, with the words why.
-    """
+    header: rows of the header as far as the format says, with the words why."""
 
     rows: list[list[_Cell]]
     lines: list[int]
@@ -65,7 +63,6 @@ class Row:
 
     @property
     def is_words(self) -> bool:
-        """Whether a value is no number and no dash."""
         return any(value.kind in ("words", "odd") for value in self.values)
 
     @property
@@ -88,7 +85,6 @@ class Parsed:
     told: tuple[str, ...]
 
     def count(self, kind: str) -> int:
-        """How many values are of a kind."""
         return sum(value.kind == kind for row in self.rows for value in row.values)
 
     def report(self) -> Iterator[str]:
@@ -217,7 +213,6 @@ def _csv(text: str) -> _Grid:
 
 
 def _labelled(grid: _Grid) -> Parsed:
-    """Header, labels and values of a table."""
     rows, told = grid.rows, list[str]()
     texts = [[cell.text for cell in row] for row in rows]
     commas = decimal_commas(text for row in texts for text in row)

@@ -141,7 +141,6 @@ def bounded(rows: int, width: int) -> None:
 
 
 def _end(text: str, first: re.Match[str]) -> int:
-    """Where the environment that begins at `first` ends."""
     depth, name = 0, re.escape(first[1])
     for found in re.finditer(rf"\\(begin|end)\s*\{{{name}\}}", text[first.start() :]):
         depth += 1 if found[1] == "begin" else -1

@@ -70,20 +70,16 @@ def p_equivalent(difference: float, error: float, df: float, margin: float) -> f
 
 
 def p_beyond(difference: float, error: float, df: float, margin: float) -> float:
-    """P-value against |true difference| <= margin.
-
-    Both tails are counted: with the near one alone, as for margins much larger than the standard
-    error, the test's size would rise to twice its level as the margin shrinks.
-    """
+    """P-value against |true difference| <= margin. Both tails are counted: with the near one alone,
+    as for margins much larger than the standard error, the test's size would rise to twice its
+    level as the margin shrinks."""
     near, far = margin - abs(difference), -(abs(difference) + margin)
     return min(1.0, _below(near / error, df) + _below(far / error, df))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjusted p-values in the order given, whatever their dependence.
-
-    Source: Holm, A simple sequentially rejective multiple test procedure, 1979.
-    """
+    """Adjusted p-values in the order given, whatever their dependence. Source: Holm, A simple
+    sequentially rejective multiple test procedure, 1979."""
     values, order = np.array(p_values, np.float64), np.argsort(p_values, kind="stable")
     stepped = np.arange(len(values), 0, -1) * values[order]
     values[order] = np.minimum(1.0, np.maximum.accumulate(stepped))

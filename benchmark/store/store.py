@@ -252,7 +252,6 @@ class Store:
         return self.root / "trials" / run
 
     def _record_path(self, config: RunConfig, seed: int) -> Path:
-        """Where the record of a trial lies that the present source made."""
         version = fingerprint.digest(self.source_of(config))
         return self._folder(config.key) / f"{version}-seed{seed}.json"
 

@@ -157,9 +157,7 @@ def versions() -> Mapping[str, str]:
 @contextmanager
 def _deterministic() -> Iterator[None]:
     """For a block: one thread an operator, and deterministic algorithms wherever there are any.
-
-    Memory is not filled before use: that costs small networks up to a twentieth of the time.
-    """
+    Memory is not filled before use: that costs small networks up to a twentieth of the time."""
     memory: Any = torch.utils.deterministic
     before = torch.get_num_threads(), torch.get_deterministic_debug_mode()
     filled = memory.fill_uninitialized_memory

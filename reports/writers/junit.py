@@ -69,7 +69,6 @@ def _filled(suite: ElementTree.Element, report: Report, table: TableResult) -> E
 
 
 def _add(suite: ElementTree.Element, name: str, word: str, message: str, tag: Tag) -> None:
-    """A case, and what it is where its word is none that passes."""
     own = {"classname": suite.get("name", ""), "name": printable(name), "time": "0"}
     case = ElementTree.SubElement(suite, "testcase", own)
     if word not in _PASSED:

@@ -109,7 +109,6 @@ def _row(row: Row) -> Finding:
 
 
 def _common(found: Sequence[Row]) -> list[int]:
-    """The ddofs that fit all rows that recompute."""
     sound = [row for row in found if row.mean_fits and row.fits]
     return [ddof for ddof in DDOFS if sound and all(ddof in row.fits for row in sound)]
 

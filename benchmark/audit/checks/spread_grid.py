@@ -82,7 +82,6 @@ class Spread:
 
     @property
     def limit(self) -> float:
-        """The largest possible SD, whatever the grid."""
         ddof = max(self.ddofs) if self.runs > 1 else 0
         return largest_sd(interval(self.mean.printed), self.runs, ddof)
 

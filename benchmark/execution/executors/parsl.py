@@ -161,11 +161,9 @@ class _NodeWatch:
     expected_since: float | None = None
 
     def look(self) -> None:
-        """Called when no result has come for a while.
-
-        Raises `FedreproError` if none will: Parsl has ended, or no node came within `start_s`
-        although no batch job is waiting for its turn.
-        """
+        """Called when no result has come for a while. Raises `FedreproError` if none will: Parsl
+        has ended, or no node came within `start_s` although no batch job is waiting for its
+        turn."""
         now = time.monotonic()
         logs = f"see the logs in {self.asked.folder}"
         interchange = self.workers.interchange_proc
