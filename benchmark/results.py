@@ -291,11 +291,8 @@ class Report:
     Attributes:
         external: None where fedrepro made the numbers.
         address: its DOI, or a page.
-        venue: where it was published.
         readings: the alternatives under which it was run; none means what is taken.
-        choices: what the paper leaves open, with the alternatives.
         universes: the claims under other readings (`multiverse`), those taken first.
-        series: which independent series of trials it shows.
         edited: files that were edited since its trials were made; only a report that was asked to
             show stale trials has any.
         protected: whether the profile declares the number of trials; else claims may be wrong in

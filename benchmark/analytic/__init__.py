@@ -75,8 +75,7 @@ class Analytic:
 
 def recompute(cell: Cell) -> Analytic:
     """The cell's value from its formula. Raises `SpecError` if the cell names no formula or an
-    experiment that its formula cannot use, `UnknownNameError` if nothing implements a name in
-    it."""
+    experiment that its formula cannot use, `UnknownNameError` for a name without a module."""
     if cell.formula is None:
         raise refused(cell, "no formula is given")
     if cell.formula not in _MODULES:

@@ -106,8 +106,7 @@ class Client:
 
     def with_code(self, equation: str, sent: Sequence[Candidate]) -> Analytic:
         """Bits of values sent with coding: the first reading times R, then all divided by R. The
-        equations multiply by the code rate R = 1/3; a code of that rate sends three bits for
-        each."""
+        equations multiply by the code rate R = 1/3; such a code sends three bits for each."""
         rate = Fraction(str(setting(self.cell, "costs.code_rate")))
         each = setting(self.cell, "costs.value_bits")
         found, printed = list[Candidate](), f"{equation} as printed, times R"

@@ -37,16 +37,13 @@ class ClaimAnswer:
     """What trials say of a claim.
 
     Attributes:
-        kind: how it was asked.
-        comparisons: how many the claim makes.
-        shown: of how many the own interval lies as claimed.
+        shown: of how many comparisons the own interval lies as claimed.
         behind: of how many the mean lies the other way.
         opposite: of how many the own interval lies the other way.
         ours: the mean contrast with its interval, in the cells' unit.
         printed: the same mean in print, None where a value is not printed.
         ratio: ours over printed, where there is one.
-        trials: how many are paired.
-        trials_ahead: in how many of them all comparisons are as claimed.
+        trials_ahead: in how many of the paired trials all comparisons are as claimed.
         is_silenced: whether the word is OPEN whatever the trials say, for want of a control.
         left_out: how many comparisons more the claim makes, which the profile does not run.
     """

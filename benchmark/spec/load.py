@@ -56,8 +56,7 @@ def load_papers(
     read: Callable[[str, Folders], Paper] = load_paper,
 ) -> tuple[Paper, ...]:
     """The papers called `ids`, or all; `root` as for `load_paper`, which `read` is, or `outline`.
-    Raises `InvalidSpecError`, a `SpecError` with one line for everything that is wrong in any
-    file."""
+    Raises `InvalidSpecError`, a `SpecError` with one line for all that is wrong in any file."""
     found, problems = list[Paper](), list[Problem]()
     for id in ids or paper_ids(root):
         try:

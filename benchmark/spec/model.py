@@ -390,7 +390,6 @@ class Profile(InFile):
 
     Attributes:
         looks: Numbers of trials of its interim analyses, rising. None means one, with `trials`.
-        series: Which independent series its trials are.
         like: The profile from which it has overrides, data sets and omissions.
         omit: Cells that it does not run, beside those of tables, rows and columns that say so.
         whole: Whether it runs the cells, too, that the profile that it is like leaves out.

@@ -1,5 +1,3 @@
-"""`fedrepro.toml` and `[tool.fedrepro]`: defaults of options where one stands."""
-
 from pathlib import Path
 
 import pytest

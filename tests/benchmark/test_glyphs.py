@@ -1,5 +1,3 @@
-"""Rendered characters: their masks, how they are drawn, and that everyone draws the same."""
-
 from dataclasses import replace
 from unittest.mock import Mock
 

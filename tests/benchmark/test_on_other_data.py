@@ -1,5 +1,3 @@
-"""Headline claims on data of other headroom: what is recorded, and what a report says of it."""
-
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType

@@ -174,7 +174,6 @@ def test_a_spent_budget_leaves_what_is_open_and_the_next_run_goes_on(
 
 
 def whole(plan: Plan, store: Store) -> list[tuple[float, int]]:
-    """What a run without interruption trains, in its order."""
     alone = Bench(plan, Store(store.root.with_name("alone"), source_of=store.source_of))
     alone.run()
     return alone.trained

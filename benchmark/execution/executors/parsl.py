@@ -162,8 +162,7 @@ class _NodeWatch:
 
     def look(self) -> None:
         """Called when no result has come for a while. Raises `FedreproError` if none will: Parsl
-        has ended, or no node came within `start_s` although no batch job is waiting for its
-        turn."""
+        has ended, or no node came within `start_s` although no batch job waits for its turn."""
         now = time.monotonic()
         logs = f"see the logs in {self.asked.folder}"
         interchange = self.workers.interchange_proc
