@@ -36,7 +36,8 @@ from .rows import (
 Points = list[tuple[int, Any]]
 """Round and value, which may still be text."""
 Found = Iterator[tuple[str, str, int, Any]]
-"""What a file holds: run, key, round and value."""
+"""What a file holds: run, key, round and value, or `EMPTY` where a column has none."""
+EMPTY = object()
 Curves = Mapping[str, Mapping[str, Points]]
 """By run and key; a file of one run has the run ''."""
 
@@ -102,7 +103,7 @@ def read_map(file: Path, paper: Paper) -> list[Row]:
         if known not in read:
             curves = read[known] = defaultdict(lambda: defaultdict(list))
             for run, key, n, value in _READERS[entry.tool](read_text(source), name_of(source)):
-                curves[run][key].append((n, value))
+                curves[run][key] += () if value is EMPTY else ((n, value),)
         value_of = (*known, entry.run, entry.key, at, entry.table)
         first, *trial = used.setdefault(value_of, (place, row.row, row.seed))
         if trial != [row.row, row.seed]:
@@ -147,9 +148,8 @@ def _wandb(text: str, name: str) -> Found:
             if any(line.get(column + end, "") not in ("", line[column]) for end in _BOUNDS):
                 said = f"'{shown(column)}' has other bounds than its value: it groups several runs"
                 raise refused(place, f"{said} (or steps); export each run alone")
-            if line[column]:
-                run, _, key = column.rpartition(" - ")
-                yield run, key, round, line[column]
+            run, _, key = column.rpartition(" - ")
+            yield run, key, round, line[column] or EMPTY
 
 
 def _mlflow(text: str, name: str) -> Found:
@@ -184,7 +184,7 @@ def _choose(curves: Curves, run: str | None, key: str, place: str) -> Points:
         [run] = having
     if run not in curves:
         raise refused(place, f"the file has no run '{shown(run)}'{suggestion(run, curves)}")
-    held = curves[run]
+    held = {key: points for key, points in curves[run].items() if points}
     meant = [one for one in (f"{part}.{key}" for part in _FLOWER[:2]) if one in held]
     if key in held or len(meant) == 1:
         return held[key if key in held else meant[0]]

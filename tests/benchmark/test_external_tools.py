@@ -148,6 +148,13 @@ def test_an_export_that_is_none_is_one_line(
     assert len(str(error.value).splitlines()) == 1
 
 
+def test_a_run_without_values_is_still_one_of_several(tmp_path: Path, cpcfl: Paper) -> None:
+    file = mapped(tmp_path, OF_WANDB, OURS)
+    (tmp_path / "chart.csv").write_text("Step,a - val/acc,b - val/acc\n100,0.7,\n", "utf-8")
+    with pytest.raises(FedreproError, match="the file has 2 runs; name one"):
+        read_map(file, cpcfl)
+
+
 def test_a_curve_that_stops_early_is_not_the_published_protocol(tmp_path: Path) -> None:
     calibre = load_paper("calibre")
     plan = external_plan(calibre, ["1"])
