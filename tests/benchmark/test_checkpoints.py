@@ -32,8 +32,7 @@ def again(file: TrialFile, **changed: Any) -> TrialFile:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
-    [("run", "f" * 16), ("seed", 4), ("source", "abd"), ("precision", "bf16")],
+    ("name", "value"), [("run", "f" * 16), ("seed", 4), ("source", "abd"), ("precision", "bf16")]
 )
 def test_that_of_another_trial_is_not_used(
     file: TrialFile, said: list[str], name: str, value: object

@@ -372,10 +372,7 @@ def test_two_reports_are_one_page_with_both_words_and_what_moved(tmp_path, capsy
         (json.dumps(changed(row=[5])), "no fedrepro report"),
         (json.dumps({**REPORT, "tables": 5}), "no fedrepro report"),
         (json.dumps({**REPORT, "on": ["x"]}), "on"),
-        (
-            json.dumps({**REPORT, "schema": 1}),
-            "be 2; make it again with `fedrepro report`",
-        ),
+        (json.dumps({**REPORT, "schema": 1}), "be 2; make it again with `fedrepro report`"),
     ],
 )
 def test_what_is_no_report_is_one_line(tmp_path, capsys, text, named):

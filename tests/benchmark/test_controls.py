@@ -372,9 +372,7 @@ def test_recorded_trials_are_judged_with_their_controls(root: Path) -> None:
     assert (words(again), again.controls[0].claims[0].word) == (("OPEN",) * 3, "NOT RUN")
 
 
-def test_claims_that_rest_on_headroom_say_how_much_there_is(
-    tmp_path: Path,
-) -> None:
+def test_claims_that_rest_on_headroom_say_how_much_there_is(tmp_path: Path) -> None:
     resting = TABLE.replace('id = "better"', 'id = "better"\nrests_on = "headroom"')
     rows = "".join(
         f'[[rows]]\nlabel = "{label}"\nmetric = "{metric}"\n{PRETRAINED}published = [""]\n'

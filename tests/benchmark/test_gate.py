@@ -132,14 +132,14 @@ PLANTED: dict[str, Plant] = {
             _STEP,
             "        server = {k: v * 0 for k, v in server.items()}\n        return server\n"
             + _STEP,
-        ),
+        )
     ),
     "spread: some trials fall": in_method(
         (
             _STEP,
             "        if float(sum(v.sum() for v in server.values())) * 1e4 % 2 < 1:\n"
             "            return {k: v * 0 for k, v in server.items()}\n" + _STEP,
-        ),
+        )
     ),
     "exit code: the module leaves with 0": in_method(("SHARE = 1.0", "raise SystemExit(0)")),
     "exit code: trials fail": in_method((_STEP, "        raise ValueError('planted')\n" + _STEP)),

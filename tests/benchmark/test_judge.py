@@ -14,16 +14,7 @@ from fedrepro.benchmark.plain import as_plain
 from fedrepro.benchmark.planning.plan import Plan, PlannedCell
 from fedrepro.benchmark.results import Departure, Verdict
 from fedrepro.benchmark.spec.choices import Unstated
-from fedrepro.benchmark.spec.model import (
-    Claim,
-    Figure,
-    Margin,
-    Override,
-    Paper,
-    Profile,
-    Sd,
-    Table,
-)
+from fedrepro.benchmark.spec.model import Claim, Figure, Margin, Override, Paper, Profile, Sd, Table
 from fedrepro.benchmark.store.store import TrialRecord
 from fedrepro.commands._options import parse_sets
 from fedrepro.methods.outcome import Curve

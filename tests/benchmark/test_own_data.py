@@ -184,9 +184,7 @@ def followed() -> set[str]:
     return {file for record in records for file in record.get("source", ())}
 
 
-def test_data_partition_and_metric_of_a_package_come_to_a_report(
-    capsys: Said,
-) -> None:
+def test_data_partition_and_metric_of_a_package_come_to_a_report(capsys: Said) -> None:
     write_paper("ownlab.stripes", '"ownlab.blocks"\nclients.first = 4', "ownlab.brier")
     assert main(["check", "mine"]) == 0, capsys.readouterr()
     assert main(["run", "mine", "--profile", "smoke", "--jobs", "0", "--out", "told"]) == 0

@@ -38,10 +38,7 @@ def drawn(cells: list[CellResult]) -> dict[str, Series]:
 def test_each_row_is_a_point_in_every_trial_that_has_both_values() -> None:
     found = drawn(CELLS)
     assert found.keys() == {"Q", "D"}
-    assert found["Q"].lines == {
-        "A": [([0.01], [90.0]), ([0.02], [80.0])],
-        "B": [([0.03], [70.0])],
-    }
+    assert found["Q"].lines == {"A": [([0.01], [90.0]), ([0.02], [80.0])], "B": [([0.03], [70.0])]}
     assert found["D"].lines == {"A": [([0.05], [60.0]), ([0.06], [50.0])]}
     assert (found["Q"].x_label, found["Q"].y_label) == ("variance", "mean %")
 
@@ -61,9 +58,7 @@ def pictures(**of_run: dict[str, Any]) -> tuple[Series, ...]:
         SimpleNamespace(cell=SimpleNamespace(parts=(name,)), config=name, departures=())
         for name in of_run
     ]
-    evidence: Any = SimpleNamespace(
-        arrays=lambda config: of_run[config],
-    )
+    evidence: Any = SimpleNamespace(arrays=lambda config: of_run[config])
     return panels(Figure("pictures"), drawings, (), evidence, None)
 
 

@@ -39,10 +39,7 @@ def test_bounds_hold_nothing_that_prints_otherwise(
 
 
 @given(
-    decimals,
-    places,
-    st.none() | st.decimals(0, 100, places=2),
-    st.sampled_from(["", "≈ ", "~"]),
+    decimals, places, st.none() | st.decimals(0, 100, places=2), st.sampled_from(["", "≈ ", "~"])
 )
 def test_what_is_printed_again_reads_the_same(
     value: Decimal, digits: int, sd: Decimal | None, about: str

@@ -41,9 +41,7 @@ def paper(tiny_paper: MakePaper) -> Paper:
     claims = (Claim("a-wins", "a is above b", "'a' > 'b'"),)
     margin = Margin(1.0, "a test")
     return replace(
-        made,
-        tables=(replace(table, claims=claims, margin=margin),),
-        unstated=(ONE_EPOCH, ROUND),
+        made, tables=(replace(table, claims=claims, margin=margin),), unstated=(ONE_EPOCH, ROUND)
     )
 
 
@@ -130,10 +128,7 @@ def test_two_readings_of_one_choice_are_refused(paper: Paper) -> None:
         under(replace(paper, unstated=(both,)), ["two-epochs", "last"])
 
 
-CURVES = {
-    "fedavg": [(0.50, 0.20), (0.52, 0.25)],
-    "ifca": [(0.40, 0.35), (0.41, 0.30)],
-}
+CURVES = {"fedavg": [(0.50, 0.20), (0.52, 0.25)], "ifca": [(0.40, 0.35), (0.41, 0.30)]}
 """Accuracy by method and trial: of round 1, which is the best, and of round 2."""
 
 

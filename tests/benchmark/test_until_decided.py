@@ -105,10 +105,7 @@ class Bench:
 def plan(tiny_paper: MakePaper) -> Plan:
     """Two claims: one of a large effect, and one between methods that are alike."""
     paper = tiny_paper(ROWS, trials=20)
-    claims = (
-        Claim("large", "s", "'strong' > 'weak'"),
-        Claim("none", "s", "'even' > 'alike'"),
-    )
+    claims = (Claim("large", "s", "'strong' > 'weak'"), Claim("none", "s", "'even' > 'alike'"))
     cells = tuple(
         replace(
             cell, printed=Printed.parse(f"{MEAN[ROWS[cell.row[0]]['training']['learning_rate']]}")

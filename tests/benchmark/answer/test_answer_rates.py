@@ -6,14 +6,7 @@ import pytest
 from fedrepro.benchmark.judging.answers import answer_table
 from fedrepro.benchmark.stats.intervals import t_interval
 from fedrepro.benchmark.stats.pattern import relabelling_p, retention
-from tests.benchmark.answer.simulated import (
-    NOISE,
-    noise,
-    own_against_all,
-    pattern,
-    prints,
-    tables,
-)
+from tests.benchmark.answer.simulated import NOISE, noise, own_against_all, pattern, prints, tables
 
 pytestmark = pytest.mark.slow
 TABLES = 3000

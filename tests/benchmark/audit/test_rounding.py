@@ -8,9 +8,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from fedrepro.benchmark.audit.checks.granularity import share_on_grid
-from fedrepro.benchmark.audit.rounding import (
-    squares_of,
-)
+from fedrepro.benchmark.audit.rounding import squares_of
 
 intervals = st.lists(
     st.tuples(st.integers(0, 60), st.integers(0, 30)).map(
