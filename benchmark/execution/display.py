@@ -69,9 +69,11 @@ class Display:
         self._show()
 
     def seconds_left(self) -> float | None:
-        """Seconds until the end at the pace so far; None while nothing is done."""
+        """Seconds until the end at the pace so far; None while no trial has finished."""
+        if not self._finished:
+            return None  # a start takes long beside the first rounds
         done = self._done()
-        return (self._all_s - done) * (self.clock() - self._began) / done if done else None
+        return (self._all_s - done) * (self.clock() - self._began) / done
 
     def line(self) -> str:
         words = [f"{self._finished}/{len(self._seconds)} trials"]
