@@ -62,8 +62,8 @@ def headlines(report: Report) -> Iterator[str]:
     if elsewhere := otherwise(report.tables, report.on_other_data):
         yield f"-{sentences(elsewhere)}"
     yield f"- Run: {report.first.run_on}."
-    clauses = report.first.controls.split("; ")
-    yield from (f"- O{one[1:]}." for one in clauses if one.startswith("of the conditions"))
+    if misses := load_paper(report.paper).profiles[report.profile].misses:
+        yield f"- {misses[0].upper()}{sentences(misses[1:])}."
 
 
 def on_other_images(report: Report) -> Iterator[str]:
