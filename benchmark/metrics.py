@@ -12,8 +12,10 @@ from ..methods import registry
 class Metric:
     """A metric, as fractions where a table prints percentages.
 
-    low: the smallest value there is, None without one. high: the largest value there is, None
-    without one. lower_is_better: whether less is better.
+    Attributes:
+        low: the smallest value there is, None without one.
+        high: the largest value there is, None without one.
+        lower_is_better: whether less is better.
     """
 
     low: float | None = None

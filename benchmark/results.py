@@ -50,10 +50,12 @@ def word_of(detail: Detail) -> VerdictWord:
 class Verdict:
     """What may be said about a cell.
 
-    detail: the finer word (`EXACT` is a counted `REPRODUCED`). difference: reproduced mean minus
-    printed value, in the table's unit. interval: the 90 % interval of the difference (two one-sided
-    tests at 5 %). stands_to: where a number printed without a spread is REPRODUCED, the largest
-    ratio of the paper's spread to ours up to which it stands.
+    Attributes:
+        detail: the finer word (`EXACT` is a counted `REPRODUCED`).
+        difference: reproduced mean minus printed value, in the table's unit.
+        interval: the 90 % interval of the difference (two one-sided tests at 5 %).
+        stands_to: where a number printed without a spread is REPRODUCED, the largest ratio of the
+            paper's spread to ours up to which it stands.
     """
 
     detail: Detail
@@ -72,9 +74,11 @@ class Verdict:
 class CellResult:
     """One cell, printed and reproduced. Values are in the table's unit (percent or fraction).
 
-    trials: by seed in order, None where a trial is missing. interval: 95 % confidence interval of
-    the mean. departures: positions among those of its table. failed: `trial 3: diverged at round 7`
-    for each trial behind this cell that failed.
+    Attributes:
+        trials: by seed in order, None where a trial is missing.
+        interval: 95 % confidence interval of the mean.
+        departures: positions among those of its table.
+        failed: `trial 3: diverged at round 7` for each trial behind this cell that failed.
     """
 
     row: tuple[str, ...]
@@ -234,9 +238,11 @@ class Provenance:
 class External:
     """That numbers were made elsewhere, and what is said of them by who gave them.
 
-    protocol: as declared; only `full`, the published protocol, is held against the print. note:
-    their own words. seeds: of all values, rising; the trials of a cell stand in this order.
-    statement: what a reader must know, in a sentence or two.
+    Attributes:
+        protocol: as declared; only `full`, the published protocol, is held against the print.
+        note: their own words.
+        seeds: of all values, rising; the trials of a cell stand in this order.
+        statement: what a reader must know, in a sentence or two.
     """
 
     protocol: ProtocolScale
@@ -269,9 +275,11 @@ class FirstLines:
 class OnOtherData:
     """What trials under the profile `headroom` say of a headline claim on one data set.
 
-    said: the claim as a clause. headroom: of its data, by trial. differences: by trial, the mean
-    over the claim's comparisons, signed as it states them. settings: a checksum of all that its
-    runs were made with.
+    Attributes:
+        said: the claim as a clause.
+        headroom: by trial, what a probe on pre-trained features is ahead of one on random ones.
+        differences: by trial, the mean over the claim's comparisons, signed as it states them.
+        settings: a checksum of all that its runs were made with.
     """
 
     table: str

@@ -201,6 +201,13 @@ def installed(scripts: Path, folder: Path) -> Iterator[None]:
         run([*pip, "uninstall", "--yes", "mypackage"], folder)
 
 
+@pytest.fixture
+def project(scripts: Path, tmp_path: Path) -> Path:
+    """The folder that `new-project` makes."""
+    run([scripts / "fedrepro", "new-project", "mine"], tmp_path)
+    return tmp_path / "mine"
+
+
 LATEX = r"""\begin{tabular}{lcc} \toprule
 Method & CIFAR-10 & STL-10 \\ \midrule
 FedAvg & 61.2 $\pm$ 0.4 & 55.0 $\pm$ 0.9 \\
@@ -272,10 +279,8 @@ def test_the_guide_to_methods_is_followed_literally_with_a_package_of_ones_own(
 
 @pytest.mark.slow
 def test_the_guide_to_data_of_ones_own_is_followed_in_a_new_project(
-    scripts: Path, tmp_path: Path
+    scripts: Path, project: Path
 ) -> None:
-    run([scripts / "fedrepro", "new-project", "mine"], tmp_path)
-    project = tmp_path / "mine"
     guide = (ROOT / "docs" / "own-data.md").read_text(encoding="utf-8")
     modules = re.findall(r"`(mypackage/\w+\.py)`[^`].*?```python\n(.*?)```", guide, re.DOTALL)
     assert len(modules) == 3
@@ -305,10 +310,8 @@ def test_the_guide_to_data_of_ones_own_is_followed_in_a_new_project(
 
 @pytest.mark.slow
 def test_a_mistake_in_a_method_of_ones_own_is_told_with_its_line(
-    scripts: Path, tmp_path: Path
+    scripts: Path, project: Path
 ) -> None:
-    run([scripts / "fedrepro", "new-project", "mine"], tmp_path)
-    project = tmp_path / "mine"
     method = project / "mypackage" / "my_method.py"
     method.write_text(method.read_text().replace("self.keep * server", "self.kept * server"))
     (line,) = [i for i, one in enumerate(method.read_text().splitlines(), 1) if "self.kept" in one]

@@ -29,10 +29,13 @@ SEEN = 0.5
 class TableAnswer:
     """What trials say of one table and metric (`benchmark.stats.pattern`).
 
-    columns: those of the same runs once; `joined` names the printed ones. pairs: how many are
-    printed apart beyond rounding. orderings: the share of these that our means order alike.
-    rests_on: the row, column or method without which retention changes most. without_it: retention
-    without that. shown_in_80: the difference of two rows that this many trials show in 80 %.
+    Attributes:
+        columns: those of the same runs once; `joined` names the printed ones.
+        pairs: how many are printed apart beyond rounding.
+        orderings: the share of these that our means order alike.
+        rests_on: the row, column or method without which retention changes most.
+        without_it: retention without that.
+        shown_in_80: the difference of two rows that this many trials show in 80 %.
     """
 
     metric: str
@@ -56,9 +59,11 @@ class TableAnswer:
 class Lead:
     """How far the own method is ahead; above zero is better.
 
-    against: the baselines that are printed best in some column. ahead: in how many trials the own
-    method is ahead. shown_in_80: the lead that this many trials show in 80 %. baselines_ahead: that
-    are shown ahead of the own method here.
+    Attributes:
+        against: the baselines that are printed best in some column.
+        ahead: in how many trials the own method is ahead.
+        shown_in_80: the lead that this many trials show in 80 %.
+        baselines_ahead: that are shown ahead of the own method here.
     """
 
     own: str

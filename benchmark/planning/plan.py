@@ -31,10 +31,12 @@ class PlannedCell(Resolved):
 class Plan:
     """What will be run.
 
-    runs: unique, every run after those that it starts from. sets: what `--set` changed, by path.
-    rows: the pattern that chose rows, None for all. asked: by run key, how many trials are asked
-    for where that is not `trials`. drawings: runs that figures draw without printed values. looks:
-    with how many trials claims are looked at, rising; none means once, with all there are.
+    runs: unique, every run after those that it starts from.
+    sets: what `--set` changed, by path.
+    rows: the pattern that chose rows, None for all.
+    asked: by run key, how many trials are asked for where that is not `trials`.
+    drawings: runs that figures draw without printed values.
+    looks: with how many trials claims are looked at, rising; none means once, with all there are.
     data_dir: where data of one's own are.
     """
 

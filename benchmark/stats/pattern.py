@@ -32,11 +32,14 @@ _BATCH = 4096
 class Pattern:
     """Printed and own values of one metric.
 
-    printed: [rows, columns], not a number where there is no cell. half: half a unit of the last
-    printed digit, [rows, columns]. trials: [rows, columns, n] by seed; not a number where a cell
-    lacks one. methods: the method behind each row, None where it is not known. tie: the difference
-    up to which two trials are equal. level: of intervals over trials. joined: the labels of printed
-    columns that one column stands for.
+    Attributes:
+        printed: [rows, columns], not a number where there is no cell.
+        half: half a unit of the last printed digit, [rows, columns].
+        trials: [rows, columns, n] by seed; not a number where a cell lacks one.
+        methods: the method behind each row, None where it is not known.
+        tie: the difference up to which two trials are equal.
+        level: of intervals over trials.
+        joined: the labels of printed columns that one column stands for.
     """
 
     printed: Floats

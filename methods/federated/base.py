@@ -87,9 +87,16 @@ class Message:
 @dataclass(frozen=True)
 class Task:
     """What a method works on: data, architecture, pre-trained weights, random streams.
-    federation: of the test without labels. encoder: pre-trained weights (one model), or None for a
-    random start. source: loads the images on which these were trained, if that was central.
-    objective, augmentation: None for methods without. at_width: see `narrowed_model`."""
+
+    Attributes:
+        federation: The clients' images; those of the test have no labels.
+        encoder: Pre-trained encoder weights (one model), or None for a random start.
+        grouping: Which clients share steps; by default the engine chooses.
+        objective: For methods that train without labels, else None.
+        augmentation: For methods that draw views, else None.
+        source: Loads the images on which `encoder` was trained, if it was pre-trained centrally.
+        at_width: Makes the model with a share of the channels; see `narrowed_model`.
+    """
 
     federation: Federation
     model: Classifier

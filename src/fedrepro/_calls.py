@@ -174,8 +174,8 @@ def judge(
     if protocol not in ("full", "scaled"):
         raise FedreproError(f"protocol must be 'full' or 'scaled', not {protocol!r}")
     found = _paper(paper)
-    args = [results] if isinstance(results, (str, Path)) else results
-    files = [Path(one) for one in args] if isinstance(args, Sequence) else []
+    several = [results] if isinstance(results, (str, Path)) else results
+    files = [Path(one) for one in several] if isinstance(several, Sequence) else []
     names = [file.name for file in files]
     report = judge_external(
         found,
