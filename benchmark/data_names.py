@@ -7,8 +7,10 @@ Data of one's own are a module of another package, by its path or its entry poin
 
 import re
 import tomllib
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from ..methods.registry import UnknownNameError, add, installed, is_module, modules_in
 
@@ -19,14 +21,19 @@ _CHECKSUM = re.compile("(#[0-9a-f]{16})?")
 
 
 @cache
-def _titles() -> dict[str, str]:
-    """What sets are called in texts; those of a family are all here."""
-    return tomllib.loads((Path(__file__).parent / "data/sets/titles.toml").read_text("utf-8"))
+def _facts() -> Mapping[str, Mapping[str, Any]]:
+    """By name, what is known of a set before it is read; those of a family are all here."""
+    return tomllib.loads((Path(__file__).parent / "data/sets/sets.toml").read_text("utf-8"))
 
 
 def title(name: str) -> str:
     """`coloured letters` for `glyphs-colour-a`; the name itself where a set has no title."""
-    return _titles().get(name, name)
+    return str(_facts().get(name, {}).get("title", name))
+
+
+def images_in(name: str, part: str) -> int | None:
+    """Training images of a set, or its unlabelled ones; None where that is not known."""
+    return _facts().get(name, {}).get("unlabeled" if part == "unlabeled" else "train")
 
 
 def modules() -> dict[str, str]:
@@ -34,7 +41,7 @@ def modules() -> dict[str, str]:
     found = {
         one: module
         for name, module in modules_in(_SETS).items()
-        for one in [each for each in _titles() if each.startswith(f"{name}-")] or [name]
+        for one in [each for each in _facts() if each.startswith(f"{name}-")] or [name]
     }
     return dict(sorted({**installed("data set"), **found}.items()))
 

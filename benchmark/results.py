@@ -39,11 +39,7 @@ _WORDS: Mapping[Detail, VerdictWord] = {
     "DESCRIPTIVE": "NOT COMPARED",
     "ERROR": "FAILED",
 }
-
-
-def word_of(detail: Detail) -> VerdictWord:
-    """The word that a report shows for a finer one."""
-    return _WORDS.get(detail) or cast(VerdictWord, detail)
+"""By finer word, what a report shows where that is another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +63,8 @@ class Verdict:
     word: VerdictWord = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "word", word_of(self.detail))
+        word = _WORDS.get(self.detail) or cast(VerdictWord, self.detail)
+        object.__setattr__(self, "word", word)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from pydantic_core import to_jsonable_python
+
 from ...methods.registry import names_in
-from ..plain import as_plain
 from ..spec.model import Cell, CellKey, Paper
 
 Status = Literal["consistent", "inconsistent", "undecidable"]
@@ -40,7 +41,7 @@ class Finding:
     cells: tuple[CellKey, ...] = ()
 
     def as_plain(self) -> dict[str, Any]:
-        plain: dict[str, Any] = as_plain(self)
+        plain: dict[str, Any] = to_jsonable_python(self)
         del plain["cells"]
         return plain
 

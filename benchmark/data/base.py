@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
 from torch import Tensor
 
@@ -36,7 +36,7 @@ class Stored:
 
 
 class DataSet(ABC):
-    """A set; its registered name is the name of its module, with hyphens for underscores.
+    """A set, called by its registered name; of a family each set is one.
 
     n_classes: 0 where the set has unlabelled images alone. has_unlabeled: whether it has unlabelled
     images of its own; otherwise `unlabeled` means the training images without their labels.
@@ -45,14 +45,8 @@ class DataSet(ABC):
     n_classes: int
     has_unlabeled: ClassVar[bool] = False
 
-    @classmethod
-    def named(cls, name: str) -> Self:
-        """The set that a registered name means; a family of sets learns it from the name."""
-        return cls()
-
-    @property
-    def name(self) -> str:
-        return type(self).__module__.rpartition(".")[2].replace("_", "-")
+    def __init__(self, name: str = "") -> None:
+        self.name = name
 
     @abstractmethod
     def read(self, part: Part, folder: Path, download: bool) -> Stored:

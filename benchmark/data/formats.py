@@ -62,41 +62,22 @@ def read_shipped(path: Path, dimensions: int, sha256: str) -> NDArray[np.uint8]:
 
 
 class IdxSet(ReleasedSet):
-    """Grey images and labels in IDX files, gzipped or not.
-
-    md5: of the unpacked files; those without one are never known to be the release's. transposed:
-    whether rows and columns of the images are swapped.
-    """
-
-    transposed: ClassVar[bool] = False
+    """Grey images and labels in IDX files, gzipped or not; `md5` is of the unpacked files."""
 
     def present(self, path: Path) -> bool:
         return _stored(path).is_file()
 
     def read_release(self, part: Part, place: Path) -> Stored:
         image_file, label_file = (place / name for name in self.parts[part])
-        pixels, released_images = self.read_file(image_file, 3)
-        numbers, released_labels = self.read_file(label_file, 1)
-        if len(pixels) != len(numbers):
-            raise DataError(
-                f"{image_file} has {len(pixels)} images, {label_file} {len(numbers)} labels"
-            )
-        images = torch.from_numpy(pixels).unsqueeze(1)
-        released = released_images and released_labels
-        return Stored(
-            images.transpose(2, 3) if self.transposed else images,
-            torch.from_numpy(numbers).to(torch.int64),
-            released,
-            str(place),
-            None if released else f"{self.name}: no checksum is known to hold the files to",
-        )
+        images = torch.from_numpy(self.read_file(image_file, 3)).unsqueeze(1)
+        labels = torch.from_numpy(self.read_file(label_file, 1)).to(torch.int64)
+        return Stored(images, labels, is_release=True, source=str(place))
 
-    def read_file(self, path: Path, dimensions: int) -> tuple[NDArray[np.uint8], bool]:
-        """The array in a file, and whether it is known to be the release's."""
+    def read_file(self, path: Path, dimensions: int) -> NDArray[np.uint8]:
+        """The array in a file of the release."""
         content, array = read_idx(_stored(path), dimensions)
-        if path.name in self.md5:
-            self.check(path, hashlib.md5(content, usedforsecurity=False).hexdigest())
-        return array, path.name in self.md5
+        self.check(path, hashlib.md5(content, usedforsecurity=False).hexdigest())
+        return array
 
 
 def _stored(path: Path) -> Path:

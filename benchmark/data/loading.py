@@ -42,7 +42,7 @@ class Loaded:
 
 def find(name: str) -> DataSet:
     """The data set of that name, of which nothing is read; `UnknownNameError` if there is none."""
-    found: DataSet = class_in(module_of(name), DataSet).named(name)
+    found: DataSet = class_in(module_of(name), DataSet)(name)
     return found
 
 

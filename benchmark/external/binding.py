@@ -18,6 +18,7 @@ from ..spec.settings import get
 from .rows import Row, refused, shown
 
 PROFILE = "external"
+_NO_RESULTS = {"analytic": "it is computed from a formula", "descriptive": "it is no measurement"}
 
 
 def external_plan(paper: Paper, tables: Sequence[str]) -> Plan:
@@ -28,13 +29,9 @@ def external_plan(paper: Paper, tables: Sequence[str]) -> Plan:
 
 def why_not(cell: Cell) -> str | None:
     """Why a cell takes no results, or None if it takes some."""
-    if cell.kind == "analytic":
-        return "it is computed from a formula"
-    if cell.kind == "descriptive":
-        return "it is no measurement"
-    if cell.printed.is_dash:
-        return "the paper prints a dash there"
-    return cell.skip
+    if cell.kind in _NO_RESULTS:
+        return _NO_RESULTS[cell.kind]
+    return "the paper prints a dash there" if cell.printed.is_dash else cell.skip
 
 
 def bind_rows(rows: Iterable[Row], plan: Plan, protocol: ProtocolScale) -> Values:

@@ -4,6 +4,7 @@ Read are a Flower history, a W&B chart and MLflow's metrics: a reader gives, by 
 points as they stand in the file, and a line of the map names one of them.
 """
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,22 +17,9 @@ from ..errors import FedreproError
 from ..spec import lines, toml_file
 from ..spec.fields import At, Count, InFile, Text
 from ..spec.model import Paper
-from ..spec.problems import FileProblems, InvalidSpecError, suggestion, validate
+from ..spec.problems import FileProblems, InvalidSpecError, name_of, read_text, suggestion, validate
 from .binding import cell_of
-from .rows import (
-    Row,
-    csv_lines,
-    joined,
-    name_of,
-    number,
-    parse_json,
-    read_rows,
-    read_text,
-    refused,
-    repeated,
-    shown,
-    whole_number,
-)
+from .rows import Row, csv_lines, joined, number, read_rows, refused, repeated, shown, whole_number
 
 Points = list[tuple[int, Any]]
 """Round and value, which may still be text."""
@@ -102,7 +90,7 @@ def read_map(file: Path, paper: Paper) -> list[Row]:
         known = entry.tool, str(source)
         if known not in read:
             curves = read[known] = defaultdict(lambda: defaultdict(list))
-            for run, key, n, value in _READERS[entry.tool](read_text(source), name_of(source)):
+            for run, key, n, value in _READERS[entry.tool](source):
                 curves[run][key] += () if value is EMPTY else ((n, value),)
         value_of = (*known, entry.run, entry.key, at, entry.table)
         first, *trial = used.setdefault(value_of, (place, row.row, row.seed))
@@ -114,10 +102,11 @@ def read_map(file: Path, paper: Paper) -> list[Row]:
     return rows
 
 
-def _flower(text: str, name: str) -> Found:
+def _flower(file: Path) -> Found:
     """`vars(history)` of Flower as JSON: `metrics_*` by name, and `losses_*`, lists of (round,
     value). Keys are `metrics_distributed.accuracy`, `losses_centralized`, ..."""
-    history = parse_json(text, name)
+    name = name_of(file)
+    history = _json(read_text(file), name)
     if not isinstance(history, dict) or not set(_FLOWER) & history.keys():
         raise FedreproError(f"{name} is no Flower history: it has none of {', '.join(_FLOWER[:2])}")
     for part in _FLOWER:
@@ -133,14 +122,31 @@ def _flower(text: str, name: str) -> Found:
                 yield "", key, whole_number(pair[0], place, "round"), pair[1]
 
 
-def _wandb(text: str, name: str) -> Found:
+def _json(text: str, place: str) -> Any:
+    """JSON; raises `FedreproError` for anything else, and for a name that is there twice."""
+    try:
+        return json.loads(text, object_pairs_hook=_each_once)
+    except RecursionError:
+        raise refused(place, "is nested too deeply") from None
+    except ValueError as error:
+        said = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+        raise refused(place, f"is no JSON: {shown(said)}") from None
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if (twice := repeated(name for name, _ in pairs)) is not None:
+        raise ValueError(f"'{twice}' is there twice")
+    return dict(pairs)
+
+
+def _wandb(file: Path) -> Found:
     """The CSV of a W&B chart (columns `Step`, `RUN - KEY` and its bounds) or of a run's history
     (`_step`, `KEY`). Names of runs hold no ' - ' as a rule, and keys none either. Raises
     `FedreproError` for a chart of grouped runs, whose lines are means of several."""
-    header, body = csv_lines(text, name)
+    header, body = csv_lines(file)
     step = next((one for one in ("Step", "_step", "step") if one in header), None)
     if step is None:
-        raise refused(f"{name}:1", "no column Step or _step; is this a W&B export?")
+        raise refused(f"{name_of(file)}:1", "no column Step or _step; is this a W&B export?")
     columns = [one for one in header if one != step and not one.endswith(_BOUNDS)]
     for place, line in body:
         round = whole_number(line[step], f"{place}, {step}", "step")
@@ -152,24 +158,24 @@ def _wandb(text: str, name: str) -> Found:
             yield run, key, round, line[column] or EMPTY
 
 
-def _mlflow(text: str, name: str) -> Found:
+def _mlflow(file: Path) -> Found:
     """MLflow's metrics as CSV: columns `run_id` (or `run_uuid`), `key`, `value` and `step`. A table
     of its database also has `is_nan`, beside a value of 0."""
-    header, body = csv_lines(text, name)
+    header, body = csv_lines(file)
     run = "run_uuid" if "run_uuid" in header else "run_id"
     if lacking := [one for one in (run, "key", "value", "step") if one not in header]:
         said = f"column '{lacking[0]}' is missing; is this a table of MLflow metrics?"
-        raise refused(f"{name}:1", said)
+        raise refused(f"{name_of(file)}:1", said)
     for place, fields in body:
         is_number = fields.get("is_nan", "").lower() in ("", "0", "0.0", "false", "f")
         value = fields["value"] if is_number else "nan"
         yield fields[run], fields["key"], whole_number(fields["step"], place, "step"), value
 
 
-_READERS: Mapping[str, Callable[[str, str], Found]] = {
+_READERS: Mapping[str, Callable[[Path], Found]] = {
     "flower": _flower, "wandb": _wandb, "mlflow": _mlflow,
 }  # fmt: skip
-"""By tool, of a file's text and name; raises `FedreproError` for what is no such export."""
+"""By tool; raises `FedreproError` for what is no such export."""
 
 
 def _choose(curves: Curves, run: str | None, key: str, place: str) -> Points:

@@ -3,7 +3,6 @@
 What cannot be read is one line that names file and line; docs/your-results.md has the columns.
 """
 
-import json
 import math
 import re
 from collections import Counter
@@ -16,8 +15,7 @@ from ..errors import FedreproError
 from ..printable import one_line
 from ..spec import limits
 from ..spec.csv_text import UNNAMED, csv_rows
-from ..spec.problems import shown as named
-from ..spec.problems import suggestion
+from ..spec.problems import name_of, read_text, suggestion
 
 COLUMNS = ("table", "row", "column", "seed", "value")
 OPTIONAL = ("metric", "unit", "round")
@@ -54,7 +52,7 @@ def read_rows(file: Path, paper: str | None = None) -> list[Row]:
     """The results in a CSV file (comma, semicolon or tab). A line without a value is a trial that
     is not there. Raises `FedreproError` for a file that cannot be read, wrong columns, a value that
     is no finite number, and results of a paper but `paper`."""
-    _, body = csv_lines(read_text(file), name_of(file))
+    _, body = csv_lines(file)
     lower = ((place, {name.lower(): value for name, value in line.items()}) for place, line in body)
     return from_records(lower, paper)
 
@@ -82,25 +80,11 @@ def from_records(
     return rows
 
 
-def read_text(file: Path) -> str:
-    """The text of a file of results; raises `FedreproError` for what is no file or not UTF-8."""
+def csv_lines(file: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, str]]]]:
+    """The names of columns in a CSV file, and of each further line the place and the fields by
+    name. The index of a data frame is left out. Raises `FedreproError` for what is no table."""
     name = name_of(file)
-    try:
-        content = file.read_bytes()
-    except (OSError, ValueError) as error:
-        said = error.strerror if isinstance(error, OSError) else str(error)
-        raise FedreproError(f"{name} cannot be read: {said}") from None
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise refused(f"{name}:{line}", "is not UTF-8 text; save it as UTF-8") from None
-
-
-def csv_lines(text: str, name: str) -> tuple[list[str], Iterator[tuple[str, dict[str, str]]]]:
-    """The names of columns in CSV text, and of each further line the place and the fields by name.
-    The index of a data frame is left out. Raises `FedreproError` for text that is no such table."""
-    rows = csv_rows(text, f"{name}:")
+    rows = csv_rows(read_text(file), f"{name}:")
     first, header = rows[0] if rows else (0, [])
     if not header:
         raise refused(name, "holds nothing; its first line must name the columns")
@@ -120,11 +104,6 @@ def refused(place: str, said: str) -> FedreproError:
     return FedreproError(f"{place}: {said}")
 
 
-def name_of(file: Path) -> str:
-    """A file as errors name it."""
-    return one_line(named(file))
-
-
 def shown(text: str) -> str:
     """Text that stands in an error: one line, and not too long."""
     text = one_line(text)
@@ -142,10 +121,7 @@ def number(value: Any, place: str) -> float | None:
     if isinstance(value, bool) or not _NUMBER.fullmatch(text):
         hint = "; write a decimal point" if re.fullmatch(r"-?\d+,\d+", text) else ""
         raise refused(place, f"{said} no number{hint}")
-    try:
-        found = float(text if isinstance(value, str) else value)
-    except OverflowError:  # a whole number beyond all floats
-        found = math.inf
+    found = float(text)
     if not math.isfinite(found) or abs(found) >= 10.0**limits.DIGITS:
         raise refused(place, f"{said} not finite, or beyond 1e{limits.DIGITS}")
     return found
@@ -176,23 +152,6 @@ def _text(value: Any) -> str:
 def joined(value: Any) -> str:
     """A label as `Row` has it, whatever spaces stand around its parts."""
     return "|".join(part.strip() for part in _text(value).split("|"))
-
-
-def parse_json(text: str, place: str) -> Any:
-    """JSON; raises `FedreproError` for anything else, and for a name that is there twice."""
-    try:
-        return json.loads(text, object_pairs_hook=_each_once)
-    except RecursionError:
-        raise refused(place, "is nested too deeply") from None
-    except ValueError as error:
-        said = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-        raise refused(place, f"is no JSON: {shown(said)}") from None
-
-
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if (twice := repeated(name for name, _ in pairs)) is not None:
-        raise ValueError(f"'{twice}' is there twice")
-    return dict(pairs)
 
 
 def repeated(items: Iterable[Any]) -> Any:

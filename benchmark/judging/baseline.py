@@ -9,10 +9,10 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
+from pydantic_core import to_jsonable_python
 
 from ..data_names import file_name
 from ..errors import FedreproError
-from ..plain import as_plain
 from ..results import Report
 from ..store.files import path_segment, write_whole
 
@@ -73,7 +73,7 @@ class Recorded:
 
 def recorded(report: Report) -> Recorded:
     """A judged report as a baseline keeps it."""
-    return _recorded(as_plain(report))
+    return _recorded(to_jsonable_python(report))
 
 
 def place_of(table: str, row: Sequence[str], column: Sequence[str]) -> str:

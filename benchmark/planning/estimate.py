@@ -17,18 +17,9 @@ from functools import cache
 
 from ...methods import registry
 from ..config import RunConfig, Trial, chain, with_starts
+from ..data_names import images_in
 from ..store.store import TrialRecord
 
-_IMAGES = {
-    "cifar10": 50_000, "cifar100": 50_000, "digits": 600, "emnist": 112_800, "mnist": 60_000,
-    "fashion-excerpt": 4_000, "fashion-mnist": 60_000, "photo-patches": 700, "stl10": 5_000,
-    "tiny-imagenet": 100_000, "glyphs": 6_000, "glyphs of many classes": 10_000,
-}  # fmt: skip
-"""In the training part of a release."""
-_UNLABELED = {
-    "digits": 697, "fashion-excerpt": 2_000, "noise": 6_000, "stl10": 100_000, "glyphs": 6_000,
-    "glyphs of many classes": 6_000,
-}  # fmt: skip
 _UNKNOWN_IMAGES = 50_000  # between trials of one set the number cancels out
 _ORDERING_S = 5e-11
 """Seconds of a multiply-add, to put trials in order of which nothing has been measured."""
@@ -96,9 +87,7 @@ class TrialTimes:
     workers: how many processes train at once.
     """
 
-    def __init__(
-        self, device: str, records: Iterable[TrialRecord] = (), *, workers: int = 1
-    ) -> None:
+    def __init__(self, device: str, records: Iterable[TrialRecord] = (), workers: int = 1) -> None:
         self._device, self._workers = device, workers
         self._own: dict[str, list[float]] = defaultdict(list)
         self._kinds: dict[RunKind, dict[float, list[float]]] = defaultdict(
@@ -216,13 +205,6 @@ def images_of(config: RunConfig) -> float:
         images = data["images"] or images_in(data["name"], data["part"]) or _UNKNOWN_IMAGES
     more = images_in(data["name"], "unlabeled") or 0 if data.get("unlabeled_part") else 0
     return float(images + min(more, data["images"] or more))
-
-
-def images_in(name: str, part: str) -> int | None:
-    """Training images of a set, or its unlabelled ones; None of one that is not listed."""
-    if name.startswith("glyphs-"):
-        name = "glyphs of many classes" if name.endswith(("-100", "-200")) else "glyphs"
-    return (_UNLABELED if part == "unlabeled" else _IMAGES).get(name)
 
 
 @cache

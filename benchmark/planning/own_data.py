@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 from ..data.own import Content
+from ..data_names import images_in
 from ..spec.model import Override, Paper, Profile
 from ..spec.names import NONE
 from ..spec.settings import get
-from .estimate import images_in
 
 _WHY = "data of one's own"
 

@@ -4,6 +4,7 @@ A config holds the options of what the run itself uses, defaults included, and n
 cells that differ only in options of other methods, or in the round that they read, share a run.
 """
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -386,8 +387,4 @@ def shown(value: Any) -> str:
     """A setting as departures show it."""
     if value is None:
         return "not given"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(shown, value))}]"
-    return str(value)
+    return value if isinstance(value, str) else json.dumps(value)

@@ -156,9 +156,7 @@ def check_all() -> Iterator[Problem]:
                 read(kind, name, file)
             except InvalidSpecError as error:
                 yield from error.problems
-        beside = set(files(kind).values())
-        found = {
-            one for folder in {file.parent for file in beside} for one in folder.glob("*.toml")
-        }
-        for file in sorted(found - beside):
+        expected = set(files(kind).values())
+        found = {one for file in expected for one in file.parent.glob("*.toml")}
+        for file in sorted(found - expected):
             yield Problem(file, None, f"has no module {file.stem}.py beside it")

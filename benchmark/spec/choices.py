@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 from .fields import At, InFile, Name, Settings, Text, wrong
 
+_Names = Collection[str | None]
+
 
 @dataclass(frozen=True, kw_only=True)
 class _OfRuns(InFile):
@@ -19,12 +21,7 @@ class _OfRuns(InFile):
     objectives: tuple[Text, ...] = ()
     protocols: tuple[Text, ...] = ()
 
-    def is_of(
-        self,
-        methods: Collection[str | None],
-        objectives: Collection[str | None],
-        protocol: str | None,
-    ) -> bool:
+    def is_of(self, methods: _Names, objectives: _Names, protocol: str | None) -> bool:
         limits = (
             (self.methods, methods), (self.objectives, objectives), (self.protocols, [protocol]),
         )  # fmt: skip

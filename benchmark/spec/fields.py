@@ -6,15 +6,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PlainValidator,
-    Strict,
-    ValidationInfo,
-)
+from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, ValidationInfo
 from pydantic_core import PydanticCustomError
 
 from . import limits
@@ -68,13 +60,6 @@ def read_number(value: Any) -> Decimal:
     return Decimal(value)
 
 
-def _read_divisor(value: Any) -> float:
-    least, most = limits.DIVISORS
-    if not least <= read_number(value) <= most:
-        raise wrong(f"must lie between {least} and {most}, not {value}")
-    return float(value)
-
-
 def _read_looks(looks: tuple[int, ...], info: ValidationInfo) -> tuple[int, ...]:
     """Looks rise, there is more than one, and what is trained by default is one of them."""
     trials, shown = info.data.get("trials"), list(looks)
@@ -108,15 +93,15 @@ Text = Annotated[str, Field(min_length=1)]
 Name = Annotated[str, Field(min_length=1), AfterValidator(_read_name)]
 """Text that may become a file name or a module name."""
 Address = Annotated[str, AfterValidator(_read_address)]
-Truth = Annotated[bool, Strict()]
-Count = Annotated[int, Strict()]
-TrialCount = Annotated[int, Strict(), Field(ge=1, le=limits.TRIALS)]
+Truth = Annotated[bool, Field(strict=True)]
+Count = Annotated[int, Field(strict=True)]
+TrialCount = Annotated[Count, Field(ge=1, le=limits.TRIALS)]
 Looks = Annotated[
-    tuple[Annotated[int, Strict(), Field(ge=2, le=limits.TRIALS)], ...], AfterValidator(_read_looks)
+    tuple[Annotated[Count, Field(ge=2, le=limits.TRIALS)], ...], AfterValidator(_read_looks)
 ]
 NotEmpty = BeforeValidator(_refuse_empty)
 Above0 = Annotated[float, PlainValidator(read_number), Field(gt=0), AfterValidator(float)]
-Divisor = Annotated[float, PlainValidator(_read_divisor)]
+Divisor = Annotated[Above0, Field(ge=limits.DIVISORS[0], le=limits.DIVISORS[1])]
 Label = Annotated[tuple[str, ...], PlainValidator(_read_label)]
 At = Annotated[int | Literal["final", "best"], PlainValidator(_read_at)]
 CellKind = Literal["empirical", "analytic", "descriptive"]
@@ -131,7 +116,7 @@ Settings = Annotated[dict[str, Any], AfterValidator(plain)]
 class InFile:
     """A part of a file, as it stands there: unknown keys are errors."""
 
-    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
 
 def read_printed(value: Any) -> Printed:

@@ -6,6 +6,7 @@ The bounds lie far above what a printed paper needs; docs/spec-format.md lists t
 import re
 from collections.abc import Iterator
 from decimal import Decimal
+from math import inf
 from typing import Any
 
 from .lines import KeyPath
@@ -27,7 +28,7 @@ DIGITS = 30
 SETTING = 10**9
 """Absolute value of a number among the settings of an experiment."""
 TRIALS = 1_000
-DIVISORS = (Decimal("0.001"), Decimal(10**6))
+DIVISORS = (0.001, 1_000_000)
 """The least and the largest `divide` of an override."""
 
 CLAIM = 2_000
@@ -44,16 +45,17 @@ NAMED_CELLS = 20_000
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+-]*((\.[A-Za-z0-9_+-]+)+(:[A-Za-z_]\w*)?)?", re.ASCII)
 
 
-def exceeded(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
-    """What values of TOML exceed, by path; nothing is said of what lies deeper than `DEPTH`."""
-    if said := _problem(value, path):
+def exceeded(value: Any, path: KeyPath = (), most: float = inf) -> Iterator[tuple[KeyPath, str]]:
+    """What values of TOML exceed, by path; nothing is said of what lies deeper than `DEPTH`. No
+    number may be larger than `most`, or smaller than its negative."""
+    if said := _problem(value, path, most):
         yield path, said
     elif isinstance(value, (dict, list)):
         for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from exceeded(item, (*path, key))
+            yield from exceeded(item, (*path, key), most)
 
 
-def _problem(value: Any, path: KeyPath) -> str | None:
+def _problem(value: Any, path: KeyPath, most: float) -> str | None:
     if len(path) > DEPTH:
         return f"is nested in more than {DEPTH} tables and lists"
     if path and len(str(path[-1])) > NAME:
@@ -62,9 +64,11 @@ def _problem(value: Any, path: KeyPath) -> str | None:
         return None if len(value) <= ITEMS else f"has {len(value)} entries; at most {ITEMS}"
     if isinstance(value, str):
         return None if len(value) <= TEXT else f"has {len(value)} characters; at most {TEXT}"
-    if isinstance(value, (int, float, Decimal)):
-        return number_problem(value)
-    return f"is a {type(value).__name__}, which no key takes; write it as text"
+    if not isinstance(value, (int, float, Decimal)):
+        return f"is a {type(value).__name__}, which no key takes; write it as text"
+    if (said := number_problem(value)) is None and abs(Decimal(value)) > most:
+        return f"must lie between -{most:,} and {most:,}"
+    return said
 
 
 def number_problem(value: float | Decimal) -> str | None:
@@ -79,19 +83,9 @@ def number_problem(value: float | Decimal) -> str | None:
 
 def setting_problem(value: Any) -> str | None:
     """Why a value is no setting of an experiment, or None if it may be one."""
-    for path, said in exceeded(value):
+    for path, said in exceeded(value, most=SETTING):
         return f"{'.'.join(map(str, path))} {said}".lstrip()
-    if any(abs(Decimal(one)) > SETTING for one in _numbers(value)):
-        return f"must lie between -{SETTING:,} and {SETTING:,}"
     return None
-
-
-def _numbers(value: Any) -> Iterator[float | Decimal]:
-    if isinstance(value, (dict, list)):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _numbers(item)
-    elif not isinstance(value, str):
-        yield value
 
 
 def name_problem(text: str) -> str | None:

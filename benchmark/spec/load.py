@@ -11,7 +11,7 @@ from . import names, rules, toml_file
 from .expand import expand
 from .folders import PAPER_FILE, Folders, as_folders, paper_folders
 from .model import Paper, Table
-from .problems import FileProblems, InvalidSpecError, Model, Problem, shown, suggestion, validate
+from .problems import FileProblems, InvalidSpecError, Model, Problem, name_of, suggestion, validate
 
 
 def paper_ids(root: Folders = None) -> tuple[str, ...]:
@@ -30,9 +30,8 @@ def load_paper(id: str, root: Folders = None) -> Paper:
     """
     paper, files = _files(id, root)
     both: tuple[_File[Any], ...] = (paper, *files)
-    names.import_named([one.data for one in both])
-    rules.check_paper(paper.data, id, paper.report)
-    own = rules.own_options(paper.data)
+    own = names.import_named([one.data for one in both])
+    rules.check_paper(paper.data, id, own, paper.report)
     for table in files:
         rules.check_table(table.data, paper.data, own, table.report)
     models = [(one.report, one.model) for one in both if one.model is not None]
@@ -102,7 +101,8 @@ def _files(id: str, root: Folders) -> tuple[_File[Paper], list[_File[Table]]]:
     for file in sorted({*known[id].rglob("[!.]*")}.difference(files)):
         is_spec = ".toml" in file.name.lower() and not file.name.endswith("~")
         if is_spec and file.name != PAPER_FILE:
-            raise SpecError(f"{shown(file)} is not read: tables are NAME.toml beside {PAPER_FILE}")
+            said = f"is not read: tables are NAME.toml beside {PAPER_FILE}"
+            raise SpecError(f"{name_of(file)} {said}")
     return _read(known[id] / PAPER_FILE, Paper), [_read(file, Table) for file in files]
 
 

@@ -6,7 +6,7 @@ result. Numbers stay as printed (`spec.printed`).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
@@ -14,30 +14,9 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field
 
-from . import limits
+from . import fields, limits
 from .choices import Unstated
-from .fields import (
-    Above0,
-    Address,
-    At,
-    CellKind,
-    Count,
-    Divisor,
-    InFile,
-    Label,
-    Looks,
-    Name,
-    NotEmpty,
-    PlotName,
-    Published,
-    Setting,
-    Settings,
-    TableKind,
-    Text,
-    TrialCount,
-    Truth,
-    wrong,
-)
+from .fields import At, Count, InFile, Label, Name, Published, Setting, Settings, Text, Truth, wrong
 from .printed import Printed, Rule, closed_ends
 from .problems import Filled
 
@@ -62,7 +41,7 @@ class Origin(NamedTuple):
 class Margin(InFile):
     """How far a reproduced mean may lie from the printed value, in the table's unit, and why."""
 
-    value: Above0
+    value: fields.Above0
     reason: Text
 
 
@@ -79,7 +58,7 @@ class Override(InFile):
     path: Text
     why: Text
     value: Setting = None
-    divide: Divisor | None = None
+    divide: fields.Divisor | None = None
     replace: Settings | None = None
     where: Annotated[tuple[str, str] | None, Filled] = None
 
@@ -113,7 +92,7 @@ class Control(InFile):
     is known from.
     """
 
-    least: Above0
+    least: fields.Above0
     source: Text
 
 
@@ -168,7 +147,7 @@ class TableColumn(InFile):
     at: At | None = None
     metric: Name | None = None
     unit: str | None = None
-    kind: CellKind | None = None
+    kind: fields.CellKind | None = None
     trial: Count | None = None
     formula: Name | None = None
     note: Text | None = None
@@ -191,7 +170,7 @@ class TableRow(TableColumn):
 
 def keys_of(cls: type[TableColumn]) -> frozenset[str]:
     """The keys of a row or column that are no settings."""
-    return frozenset(one.name for one in fields(cls)) - {"experiment"}
+    return frozenset(cls.__dataclass_fields__) - {"experiment"}
 
 
 def _gathered(cls: type[TableColumn]) -> BeforeValidator:
@@ -303,7 +282,7 @@ class Figure(InFile):
     runs: the rows that print no values, by column where there are columns, in order.
     """
 
-    plot: PlotName
+    plot: fields.PlotName
     split: Annotated[Count, Field(ge=0)] = 0
     x: Text = "x"
     y: Text = "y"
@@ -327,7 +306,7 @@ class Table(InFile):
     id: Annotated[Name, Field(alias="table")]
     title: Text
     section: Text
-    kind: TableKind
+    kind: fields.TableKind
     metric: Name | None = None
     unit: str | None = None
     notes: tuple[Text, ...] = ()
@@ -338,7 +317,7 @@ class Table(InFile):
     ] = ()
     row_entries: Annotated[
         tuple[Annotated[TableRow, _gathered(TableRow)], ...],
-        NotEmpty,
+        fields.NotEmpty,
         Field(alias="rows", validate_default=True),
     ] = ()
     margin: Margin | None = None
@@ -398,8 +377,8 @@ class Profile(InFile):
         misses: Which condition of the choice of its data is not met.
     """
 
-    trials: TrialCount
-    looks: Looks = ()
+    trials: fields.TrialCount
+    looks: fields.Looks = ()
     series: Annotated[Count, Field(ge=0, le=limits.TRIALS)] = 0
     like: Name | None = None
     overrides: tuple[Override, ...] = ()
@@ -453,7 +432,7 @@ class Paper(InFile):
     year: Annotated[Count, Field(ge=1900)]
     profiles: Mapping[Name, Profile]
     venue: Text | None = None
-    address: Address | None = None
+    address: fields.Address | None = None
     name: str = ""
     own: tuple[Text, ...] = ()
     baselines: tuple[Text, ...] = ()

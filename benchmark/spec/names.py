@@ -71,14 +71,6 @@ def is_own_metric(name: str | None) -> bool:
     return name is not None and name not in _metrics() and exists("metric", name)
 
 
-def options(what: str, name: str) -> Iterator[str]:
-    """Paths of an experiment at which a module of another package that is named has options."""
-    kind, _ = _own(what, name)
-    if kind in registry.kinds():
-        own = fields_of(registry.find(kind, name))
-        yield from (f"{at}.{one}" for at, kinds in SECTIONS.items() if kind in kinds for one in own)
-
-
 def problem(what: str, name: str) -> str | None:
     """Why no spec may use a name, or None: it looks like a slip, or names an unusable module.
     Another name that nothing implements may belong to a method that is yet to be written."""
@@ -123,12 +115,20 @@ def used_within(data: Mapping[str, Any] | list[Any]) -> Iterator[tuple[str, str]
             yield from used_within(inner)
 
 
-def import_named(data: list[Any]) -> None:
-    """Imports the classes that files name, in whose options their settings are looked up first."""
-    for what, name in used_within(data):
+def import_named(data: list[Any]) -> frozenset[str]:
+    """Imports the classes that files name, in whose options their settings are looked up first, and
+    gives the paths at which those of other packages have options."""
+    paths = set[str]()
+    for what, name in dict.fromkeys(used_within(data)):
         for kind in _KINDS.get(what, (what,)):
             if kind in registry.kinds() and name in registered(kind):
                 registry.find(kind, name)
+        own, _ = _own(what, name)
+        if own in registry.kinds():
+            options = fields_of(registry.find(own, name))
+            sections = [at for at, kinds in SECTIONS.items() if own in kinds]
+            paths |= {f"{at}.{one}" for at in sections for one in options}
+    return frozenset(paths)
 
 
 @cache

@@ -29,7 +29,7 @@ class Problem:
     message: str
 
     def __str__(self) -> str:
-        place = shown(self.file) if self.line is None else f"{shown(self.file)}:{self.line}"
+        place = name_of(self.file) + ("" if self.line is None else f":{self.line}")
         return f"{place}: {one_line(self.message)}"
 
 
@@ -77,12 +77,30 @@ def dotted(path: lines.KeyPath) -> str:
     return name
 
 
-def shown(file: Path) -> str:
-    """The file relative to the working directory where it lies below it."""
+def name_of(file: Path) -> str:
+    """A file as messages name it: relative to the working directory where it lies below it."""
     try:
-        return str(file.resolve().relative_to(Path.cwd()))
+        return one_line(str(file.resolve().relative_to(Path.cwd())))
     except ValueError:
-        return str(file)
+        return one_line(str(file))
+
+
+def read_text(file: Path, most: int | None = None) -> str:
+    """The text of a file of at most so many bytes. Raises `SpecError` that names it, and the line
+    of what is no UTF-8."""
+    try:
+        if most is not None and not file.is_file():
+            raise InvalidSpecError([Problem(file, None, "is not a file")])
+        if most is not None and file.stat().st_size > most:
+            raise InvalidSpecError([Problem(file, None, f"is larger than {most:,} bytes")])
+        return file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        said = "is not UTF-8 text; save it as UTF-8"
+        raise InvalidSpecError([Problem(file, line, said)]) from None
+    except (OSError, ValueError) as error:
+        said = (isinstance(error, OSError) and error.strerror) or str(error)
+        raise SpecError(f"{name_of(file)} cannot be read: {said}") from None
 
 
 def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:

@@ -19,20 +19,20 @@ from .values import check_published
 SECTIONS = frozenset({path.split(".")[0] for path in settings.FIXED} | {"training", "augmentation"})
 
 
-def check_paper(data: Toml, folder: str, report: FileProblems) -> None:
-    """Rules of paper.toml, in a folder of that name."""
+def check_paper(data: Toml, folder: str, own: frozenset[str], report: FileProblems) -> None:
+    """Rules of paper.toml, in a folder of that name; `own` as given by `names.import_named`."""
     check_id(data, folder, report)
-    rules = _Rules(own_options(data), _table(data.get("profiles")), report)
+    rules = _Rules(own, _table(data.get("profiles")), report)
     rules.experiment(_table(data.get("experiment")), ("experiment",))
     rules.choices(data)
     for name, profile in ((name, _table(raw)) for name, raw in rules.known.items()):
-        here, sets, own = ("profiles", name), _table(profile.get("on")), profile.get("data")
+        here, sets, chosen = ("profiles", name), _table(profile.get("on")), profile.get("data")
         rules.overrides(profile, here)
         rules.like(name, here)
         for data_set in sets:
             rules.name("data set", data_set, (*here, "on", data_set))
-        if isinstance(own, str) and own not in sets:
-            said = f"'{own}' has no changes under `on`{suggestion(own, sorted(sets))}"
+        if isinstance(chosen, str) and chosen not in sets:
+            said = f"'{chosen}' has no changes under `on`{suggestion(chosen, sorted(sets))}"
             report.add((*here, "data"), said)
 
 
@@ -42,15 +42,9 @@ def check_id(data: Toml, folder: str, report: FileProblems) -> None:
         report.add(("id",), f"'{data['id']}' must be the name of the folder, '{folder}'")
 
 
-def own_options(data: Toml) -> frozenset[str]:
-    """Paths of options of modules of one's own that a file names; it takes a walk through it."""
-    used = names.used_within(data)
-    return frozenset(path for what, name in used for path in names.options(what, name))
-
-
 def check_table(data: Toml, paper: Toml, own: frozenset[str], report: FileProblems) -> None:
-    """Rules of a table's file; `paper` is the raw paper.toml, `own` its `own_options`."""
-    rules = _Rules(own | own_options(data), _table(paper.get("profiles")), report)
+    """Rules of a table's file; `paper` is the raw paper.toml, `own` as for it."""
+    rules = _Rules(own, _table(paper.get("profiles")), report)
     rows, columns = list(_items(data, "rows")), list(_items(data, "columns"))
     rules.experiment(_table(data.get("experiment")), ("experiment",))
     rules.profiles(data, ())

@@ -8,10 +8,9 @@ from typing import Any
 
 import tomli
 
-from ..errors import SpecError
 from . import limits
 from .lines import KeyPath
-from .problems import FileProblems, InvalidSpecError, Problem
+from .problems import FileProblems, Problem, read_text
 
 Toml = Mapping[str, Any]
 Placed = Sequence[tuple[KeyPath, Toml]]
@@ -19,20 +18,8 @@ Placed = Sequence[tuple[KeyPath, Toml]]
 
 
 def read(file: Path) -> FileProblems:
-    """The text of a file, with nothing said of it yet. Raises `InvalidSpecError` for what is no
-    file, too large or not UTF-8, `SpecError` for a file that cannot be read."""
-    try:
-        if not file.is_file():
-            raise InvalidSpecError([Problem(file, None, "is not a file")])
-        if file.stat().st_size > limits.FILE_BYTES:
-            said = f"is larger than {limits.FILE_BYTES:,} bytes"
-            raise InvalidSpecError([Problem(file, None, said)])
-        return FileProblems(file, file.read_text(encoding="utf-8-sig"))
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise InvalidSpecError([Problem(file, line, "is not UTF-8 text")]) from None
-    except OSError as error:
-        raise SpecError(f"{file} cannot be read: {error.strerror}") from error
+    """The text of a file, with nothing said of it yet; raises as `read_text`."""
+    return FileProblems(file, read_text(file, limits.FILE_BYTES))
 
 
 def parse(report: FileProblems) -> dict[str, Any] | None:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from pydantic import TypeAdapter
+from pydantic_core import to_jsonable_python
 
-from ...benchmark.plain import as_plain
 from ...benchmark.results import Report
 
 FILE = "report.json"
@@ -18,7 +18,7 @@ FILE = "report.json"
 def render(reports: Sequence[Report]) -> str:
     """One report as an object, several as a list (`docs/report.schema.json`), a value a line.
     Raises `ValueError` for a number that is not finite."""
-    plain = [as_plain(report) for report in reports]
+    plain = [to_jsonable_python(report) for report in reports]
     shown = plain[0] if len(plain) == 1 else plain
     return json.dumps(shown, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pydantic_core import to_jsonable_python
 from scipy import stats
 
 from fedrepro.benchmark.claims.answer import ClaimAnswer
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.judging import baseline, comparison
 from fedrepro.benchmark.judging.comparison import Movement, mean_tolerance, spread_changed
-from fedrepro.benchmark.plain import as_plain
 from fedrepro.benchmark.results import (
     CellResult,
     ClaimResult,
@@ -282,7 +282,7 @@ def test_a_baseline_of_another_schema_is_refused(tmp_path, schema):
         baseline.load(tmp_path / "b.json")
 
 
-REPORT = json.loads(json.dumps(as_plain(report())))
+REPORT = json.loads(json.dumps(to_jsonable_python(report())))
 
 
 def differing(folder, *reports):

@@ -3,6 +3,7 @@ from types import ModuleType
 from unittest.mock import Mock
 
 import pytest
+from pydantic_core import to_jsonable_python
 
 from fedrepro._results import Results
 from fedrepro.benchmark.config import RunConfig
@@ -10,7 +11,6 @@ from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.judging import baseline, comparison
 from fedrepro.benchmark.judging.evidence import CellTrials, Evidence
 from fedrepro.benchmark.judging.judge import judge_evidence
-from fedrepro.benchmark.plain import as_plain
 from fedrepro.benchmark.planning.check import check
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.planning.resolve import MEASUREMENTS
@@ -361,7 +361,7 @@ def test_a_control_that_falls_or_asks_for_less_is_a_regression(root: Path) -> No
 
 def test_recorded_trials_are_judged_with_their_controls(root: Path) -> None:
     before = judged(root, AS_PRINTED | SEEN)
-    cells, plan = as_plain(baseline.recorded(before))["cells"], planned(root)
+    cells, plan = to_jsonable_python(baseline.recorded(before))["cells"], planned(root)
     for kept, expected in ((cells, words(before)), ({}, ("NOT RUN",) * 3)):
         given = trials_of(kept, plan)
         again = judge_evidence(Evidence(plan, {}, given=given, declared=SCALED), command="")

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pydantic_core import to_jsonable_python
 
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.judging.evidence import load_trials
 from fedrepro.benchmark.judging.judge import judge
-from fedrepro.benchmark.plain import as_plain
 from fedrepro.benchmark.planning.plan import Plan, PlannedCell
 from fedrepro.benchmark.results import Departure, Verdict
 from fedrepro.benchmark.spec.choices import Unstated
@@ -240,7 +240,7 @@ def test_a_cell_that_lost_a_trial_names_it_and_is_not_judged_by_the_others(text)
     assert "2 of 3 trials finished; failed: trial 0: diverged at round 7." in found.verdict.reason
     assert found.verdict.difference == pytest.approx(found.mean - float(text.split()[0]))
     assert found.failed == ("trial 0: diverged at round 7",)
-    assert as_plain(found)["failed"] == ["trial 0: diverged at round 7"]
+    assert to_jsonable_python(found)["failed"] == ["trial 0: diverged at round 7"]
 
 
 def test_a_mean_over_fewer_clients_says_so_and_is_not_judged():
@@ -525,7 +525,7 @@ def test_a_divisor_that_is_zero_leaves_no_number_that_json_cannot_hold():
     plan = plan_of([table(cells, claims=[Claim("c", "s", "'Top' / 'Zero' > 1")])], planned)
     report = judged(plan, shelf)
     assert report.tables[0].claims[0].word == "NOT COMPARED"
-    json.dumps(as_plain(report), allow_nan=False)
+    json.dumps(to_jsonable_python(report), allow_nan=False)
 
 
 def test_copies_of_one_trial_are_never_evidence():
@@ -613,7 +613,7 @@ def test_the_report_says_where_its_numbers_come_from():
     assert report.provenance.peak_bytes == 7
     assert report.tables[0].departures == (SCALED,)
     assert report.tables[0].unstated[0].here == "2"
-    json.dumps(as_plain(report), allow_nan=False)
+    json.dumps(to_jsonable_python(report), allow_nan=False)
 
 
 def test_printed_spreads_are_pooled_within_one_metric_only():

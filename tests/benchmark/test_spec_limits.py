@@ -15,7 +15,8 @@ CLAIM = "'CP-CFL|SimCLR' > 'FedAvg|None' at 'T = 25'"
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("divide = 4", "divide = 0", "must lie between 0.001 and 1000000"),
+        ("divide = 4", "divide = 0", "must be more than 0"),
+        ("divide = 4", "divide = 0.0001", "must be at least 0.001, not 0.0001"),
         ("divide = 4", "divide = 1e-400", "more than 30 digits"),
         ("trials = 2", "trials = 1_000_000_000", "must be at most 1000"),
         ("rounds = 100", "rounds = " + "1" * 5000, "more than 30 digits"),

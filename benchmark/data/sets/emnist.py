@@ -5,8 +5,7 @@ is `balanced`: letters and digits, and in number close to STL-10's 100,000 unlab
 which CP-CFL compares it; `byclass` has 697,932, seven times the steps at the same epochs.
 
 The release stores images with rows and columns swapped (torchvision leaves them so); here they
-stand upright, as MNIST's do. Only the archive has a known checksum, so images are read from it
-where it is there; unpacked files are never known to be the release.
+stand upright, as MNIST's do. Only the archive has a known checksum, so images are read from it.
 """
 
 import zipfile
@@ -15,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base import Part
 from ..fetch import md5_of
 from ..formats import IdxSet, read_idx
 
@@ -22,18 +22,16 @@ _ZIP = "gzip.zip"
 
 
 class Emnist(IdxSet):
-    """`EMNIST/raw/gzip.zip`, as torchvision fetches it, or `emnist-balanced-*-ubyte` beside it."""
+    """`EMNIST/raw/gzip.zip`, as torchvision fetches it."""
 
     n_classes = 47
-    transposed = True
 
-    def present(self, path: Path) -> bool:
-        return path.with_name(_ZIP).is_file() or super().present(path)
+    def files(self, part: Part) -> tuple[str, ...]:
+        return (f"{self.folder}/{_ZIP}",)
 
-    def read_file(self, path: Path, dimensions: int) -> tuple[NDArray[np.uint8], bool]:
+    def read_file(self, path: Path, dimensions: int) -> NDArray[np.uint8]:
         packed, name = path.with_name(_ZIP), f"gzip/{path.name}.gz"
-        if not packed.is_file():
-            return super().read_file(path, dimensions)
         self.check(packed, md5_of(packed))
         with zipfile.ZipFile(packed) as held, held.open(name) as file:
-            return read_idx(packed / name, dimensions, file)[1], True
+            array = read_idx(packed / name, dimensions, file)[1]
+        return array.swapaxes(1, 2) if dimensions == 3 else array

@@ -14,7 +14,6 @@ more of the same images, not on fonts that were never seen.
 import hashlib
 from functools import lru_cache
 from pathlib import Path
-from typing import Self
 
 import numpy as np
 import torch
@@ -61,16 +60,8 @@ class Glyphs(DataSet):
     has_unlabeled = True
 
     def __init__(self, name: str) -> None:
-        self._name = name
+        super().__init__(name)
         self.n_classes = len(CLASSES[name.rpartition("-")[2]])
-
-    @classmethod
-    def named(cls, name: str) -> Self:
-        return cls(name)
-
-    @property
-    def name(self) -> str:
-        return self._name
 
     def read(self, part: Part, folder: Path, download: bool) -> Stored:
         return Stored(*_drawn(self.name, part), True, "characters drawn by fedrepro")

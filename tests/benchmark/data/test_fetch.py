@@ -117,7 +117,8 @@ def test_only_named_members_are_unpacked_and_a_missing_one_is_said(tmp_path: Pat
 def test_a_set_is_fetched_only_when_asked_and_is_then_the_release(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    images = b"\0\0\x08\x03" + b"".join(n.to_bytes(4, "big") for n in (2, 28, 28)) + bytes(1568)
+    shape = b"".join(n.to_bytes(4, "big") for n in (2, 28, 28))
+    images = b"\0\0\x08\x03" + shape + bytes((0, 9)) + bytes(1566)
     labels = b"\0\0\x08\x01" + (2).to_bytes(4, "big") + bytes((3, 46))
     (real,) = Emnist.archives
     names = [f"gzip/{name}.gz" for part in Emnist.parts.values() for name in part]
@@ -137,6 +138,7 @@ def test_a_set_is_fetched_only_when_asked_and_is_then_the_release(
     loaded = load("emnist", "train", data_dir=tmp_path, download=True)
     assert loaded.portion.labels is not None
     assert loaded.portion.labels.tolist() == [3, 46]
+    assert loaded.portion.images[0, 0, 1, 0] == 9, "it stands upright"
     assert loaded.is_release
     assert not list((tmp_path / NAME / "downloads").iterdir())
     load("emnist", "test", data_dir=tmp_path, download=True)

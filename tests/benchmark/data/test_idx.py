@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from fedrepro.benchmark.data import load
 from fedrepro.benchmark.data.formats import IdxSet
-from fedrepro.benchmark.data.sets.emnist import Emnist
 from fedrepro.benchmark.data.sets.fashion_mnist import FashionMnist
 from fedrepro.benchmark.data.sets.mnist import Mnist
 from fedrepro.benchmark.errors import DataError, MissingDataError
@@ -106,19 +105,6 @@ def test_files_are_read_as_torchvision_reads_them(
     part: str, mnist: dict[str, Path], tmp_path: Path
 ) -> None:
     assert_read_as_torchvision_does(part, tmp_path)
-
-
-def test_emnist_stands_upright_and_unpacked_is_not_known_to_be_the_release(tmp_path: Path) -> None:
-    files = write(tmp_path, Emnist)
-    stored = np.frombuffer(files["train images"].read_bytes()[16:], np.uint8).reshape(-1, 28, 28)
-    loaded = load("emnist", "unlabeled", data_dir=tmp_path)
-    assert np.array_equal(loaded.portion.images[:, 0].numpy(), stored.transpose(0, 2, 1))
-    assert loaded.portion.images.is_contiguous()
-    said = "emnist: no checksum is known to hold the files to"
-    assert (loaded.is_release, loaded.note) == (False, said)
-    files["train labels"].write_bytes(idx(np.zeros(3, np.uint8)))
-    with pytest.raises(DataError, match=r"has 20 images, .* 3 labels"):
-        load("emnist", "train", data_dir=tmp_path)
 
 
 def test_a_cut_off_file_is_named(mnist: dict[str, Path], tmp_path: Path) -> None:
