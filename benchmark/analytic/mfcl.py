@@ -205,10 +205,8 @@ def client_flops(cell: Cell) -> Analytic:
         listed = client_autoencoder(one.cut, one.channels).layers
         adds = measure_layers(listed, one.side)[0].multiply_adds
     passes = _PASSES * _VIEWS * one.images * epochs
-    arithmetic = (
-        f"{one.times()}{FLOPS_PER_MULTIPLY_ADD} x {adds:,} multiply-adds x {_PASSES} passes x "
-        f"{_VIEWS} views x {one.images:,} images x {epochs} local epochs"
-    )
+    each = f"{one.times()}{FLOPS_PER_MULTIPLY_ADD} x {adds:,} multiply-adds x {_PASSES} passes"
+    arithmetic = f"{each} x {_VIEWS} views x {one.images:,} images x {epochs} local epochs"
     value = max(one.networks, 1) * FLOPS_PER_MULTIPLY_ADD * adds * passes
     stated = Candidate("all local epochs of one round", value, arithmetic, "β has no formula")
     return from_candidates(cell, [stated], ours=_OURS)

@@ -83,15 +83,8 @@ def _least_squares(values: Sequence[tuple[int, int]]) -> Fraction:
 
 def sd_fits(squares: Interval, divisor: int, sd: Decimal) -> bool:
     """Whether a sum of squared deviations in `squares` over `divisor` can be the square of `sd`."""
-    low, high = rounded(sd)
-    return divisor > 0 and can_meet(
-        squares, (max(low, Fraction(0)) ** 2 * divisor, high**2 * divisor)
-    )
-
-
-def show(value: Fraction | Decimal, places: int) -> str:
-    """A number for reading; exact arithmetic has been done before."""
-    return f"{float(value):,.{places}f}"
+    low, high = (max(end, Fraction(0)) ** 2 * divisor for end in rounded(sd))
+    return divisor > 0 and can_meet(squares, (low, high))
 
 
 def digits(value: Fraction, most: int = 6) -> str:

@@ -133,10 +133,8 @@ class _Resolver:
                     return side, nearest
                 columns = self.find_table(side).columns
                 if named and len(columns) > 1:
-                    raise SpecError(
-                        f"'{'|'.join(side.rows[0])}' has no column: write at 'COLUMN' behind it, "
-                        "or behind the last row"
-                    )
+                    said = f"'{'|'.join(side.rows[0])}' has no column: write at 'COLUMN' behind it"
+                    raise SpecError(f"{said}, or behind the last row")
                 return replace(side, columns=columns), nearest
 
     def shared_columns(self, sides: Iterable[Expression]) -> Sequence[Label | None]:

@@ -45,9 +45,7 @@ class Number:
 @dataclass(frozen=True)
 class Cells:
     """Patterns of rows, and of columns where the list has its own 'at'; `*` matches a label part.
-
-    whole: a function takes all columns of the list together, since its parentheses hold them.
-    """
+    whole: a function takes all columns of the list together, since its parentheses hold them."""
 
     rows: tuple[Label, ...]
     columns: tuple[Label, ...] | None = None

@@ -15,10 +15,8 @@ Node = Number | Cell | Aggregate[tuple[Cell, ...]] | Arithmetic["Node"]
 
 @dataclass(frozen=True)
 class Elementary:
-    """One comparison between two single values of a claim, which stands in `table`.
-
-    unit: of both sides, None for bare ratios.
-    """
+    """One comparison between two single values of a claim, which stands in `table`. unit: of both
+    sides, None for bare ratios."""
 
     relation: Relation
     tolerance: Decimal | None

@@ -37,9 +37,7 @@ class DataAvailability:
     def changed(self, config: RunConfig, record: TrialRecord) -> list[str]:
         """Parts that are there, but with another content than `record` was trained on."""
         trained = record.provenance.get("data", {})
-        now = {
-            f"{name}/{part}": self._look((name, part, n)) for name, part, n in portions_of(config)
-        }
+        now = {f"{one[0]}/{one[1]}": self._look(one) for one in portions_of(config)}
         before = {name: trained[name]["checksum"] for name in now if name in trained}
         return [one for one in before if isinstance(now[one], str) and now[one] != before[one]]
 

@@ -67,10 +67,8 @@ Result = Done | Failed
 
 @dataclass
 class Execution:
-    """What carrying out a plan came to: numbers of trials, and seconds in all.
-
-    not_run: by run key, why nothing was tried. errors: by run key and seed, why a trial failed.
-    """
+    """What carrying out a plan came to: numbers of trials, and seconds in all. not_run: by run
+    key, why nothing was tried. errors: by run key and seed, why a trial failed."""
 
     trained: int = 0
     reused: int = 0
@@ -129,11 +127,6 @@ class Dispatch:
     def put_back(self, job: Job) -> None:
         heappush(self._ready, self._place[job.name] - len(self._jobs))  # indexes from the end
 
-    def done(self, job: Job) -> None:
-        """Lets the jobs begin that need this one."""
-        for held in self._held.pop(job.name, ()):
-            heappush(self._ready, held)
-
     def settle(self, job: Job, result: Result) -> None:
         """Keeps a result, and the failure of all that needs it; or has the job tried again."""
         if isinstance(result, Failed) and result.again:
@@ -142,12 +135,14 @@ class Dispatch:
             if self._tried[tried] < ATTEMPTS:
                 self.put_back(job)
                 return
+        held = self._held.pop(job.name, [])
         if self.keep(job, result):
-            self.done(job)
+            for place in held:
+                heappush(self._ready, place)
             return
         reason = f"the run that it starts from failed ({job.config.description})"
-        for held in self._held.pop(job.name, ()):
-            self.settle(self._jobs[held], Failed(reason))
+        for place in held:
+            self.settle(self._jobs[place], Failed(reason))
 
     def killed(self, job: Job, how: str) -> None:
         """Settles a job whose worker is gone; `how` says what is known of the worker's end."""
@@ -176,7 +171,6 @@ class Dispatch:
         return None
 
     def encoder_of(self, job: Job) -> Path | None:
-        """The file of the weights that a job starts from."""
         if job.config.start is None or job.needs is None:
             return None
         record = self._store.find(job.config.start, job.needs[1])

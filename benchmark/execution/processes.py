@@ -30,10 +30,8 @@ def environment_of_workers() -> Iterator[None]:
     spawned worker runs the main module of its parent once more. In a script without `if __name__ ==
     "__main__"` each would start workers, too. So they find an empty main module.
     """
-    wanted = dict.fromkeys(_THREAD_VARIABLES, "1") | {
-        "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
-        "PYTHONSAFEPATH": "1",
-    }
+    wanted = dict.fromkeys(_THREAD_VARIABLES, "1")
+    wanted |= {"CUBLAS_WORKSPACE_CONFIG": ":4096:8", "PYTHONSAFEPATH": "1"}
     before = {name: os.environ.get(name) for name in wanted}
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     os.environ.update(wanted)

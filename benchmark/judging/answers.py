@@ -4,7 +4,7 @@ In it the paper's own method stands against the baselines that are printed best.
 defines the words. Two or three rows cannot reach p = 5 %: they have two or six orders.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -136,22 +136,17 @@ def _incomplete(printed: Sequence[Cell], known: Known) -> str | None:
     return None
 
 
-def pooled(tables: Iterable[Table], values: Values, names: Names) -> TableAnswer | None:
+def pooled(tables: Sequence[Table], values: Values, names: Names) -> TableAnswer | None:
     """All tables of the metric that most cells have, together; None without any."""
-    cells = {
-        one.id: [
-            cell for cell in one.cells if cell.key in values and cell.printed.value is not None
-        ]
-        for one in tables
-    }
-    every = [one.metric for some in cells.values() for one in some]
+    printed = (cell for one in tables for cell in one.cells if cell.printed.value is not None)
+    every = [cell.metric for cell in printed if cell.key in values]
     name = max(dict.fromkeys(every), key=every.count, default=None)
     columns = {
-        f"{table}: {label}": column
-        for table, some in cells.items()
-        for label, column in columns_of((c for c in some if c.metric == name), values).items()
+        f"{one.id}: {label}": column
+        for one in tables
+        for label, column in columns_of((c for c in one.cells if c.metric == name), values).items()
         # One run alone compares nothing.
-        if len({source_of(one, values) for one in column.values()}) > 1
+        if len({source_of(cell, values) for cell in column.values()}) > 1
     }
     pattern = pattern_of(columns, values, names)
     return None if pattern is None else answer_table(name or "", pattern.paired())
@@ -218,16 +213,13 @@ def answer_table(
     metric: str, pattern: Pattern, printed_variance: float | None = None
 ) -> TableAnswer | None:
     """What paired trials say; None below two of them, and where printed values do not differ.
-
-    printed_variance: of one printed number, where the paper tells it.
-    """
+    printed_variance: of one printed number, where the paper tells it."""
     slopes = retention(pattern.printed, pattern.trials) if pattern.n > 1 else None
     if slopes is None:
         return None
-    slope, parts = t_interval(slopes, pattern.level), patterns.left_out(pattern)
-    without = {
-        name: t_interval(one, pattern.level) for name, one in parts.items() if one is not None
-    }
+    level, parts = pattern.level, patterns.left_out(pattern)
+    slope = t_interval(slopes, level)
+    without = {name: t_interval(one, level) for name, one in parts.items() if one is not None}
     alone = [name for name in parts if name not in without]
     rests_on = max(without, key=lambda name: abs(without[name].mean - slope.mean), default=None)
     alike = patterns.orderings(replace(pattern, trials=pattern.means[..., None]))
@@ -249,7 +241,7 @@ def answer_table(
         relabelling_p=p,
         rests_on=rests_on,
         without_it=None if rests_on is None else without[rests_on],
-        shown_in_80=None if sd is None else detectable(sd, pattern.n, pattern.level),
+        shown_in_80=None if sd is None else detectable(sd, pattern.n, level),
         joined=pattern.joined,
     )
 

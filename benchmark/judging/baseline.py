@@ -129,6 +129,7 @@ def _read(path: Path, what: str, parse: Callable[[bytes], Read], again: str) -> 
 def _recorded(report: Mapping[str, Any]) -> Recorded:
     made, tables = report["provenance"], (*report["tables"], *report["controls"])
     claims = {f"{table['id']}: {one['id']}": one for table in tables for one in table["claims"]}
+    deciding = {table["id"]: table["answers"][0] for table in tables if table["answers"]}
     plain = {
         **{name: report[name] for name in ("schema", "paper", "profile", "on", "series")},
         **{name: made[name] for name in ("created", "commit", "device", "versions")},
@@ -143,11 +144,7 @@ def _recorded(report: Mapping[str, Any]) -> Recorded:
         "claims": {place: claim["answer"]["word"] for place, claim in claims.items()},
         "stated": {place: claim["holds"] for place, claim in claims.items()},
         "tables": {table["id"]: table["word"] for table in tables},
-        "retention": {
-            table["id"]: table["answers"][0]["retention"]["mean"]
-            for table in tables
-            if table["answers"]
-        },
+        "retention": {id: answer["retention"]["mean"] for id, answer in deciding.items()},
         "failed": [
             f"{run['description']}, {error}" for run in report["runs"] for error in run["errors"]
         ],

@@ -27,6 +27,7 @@ from ..results import CellResult, Report
 from ..stats.intervals import LEVEL, t_quantile
 from .baseline import Recorded, RecordedCell, place_of, recorded
 
+Trials = Sequence[float]
 ABSENT = "absent"
 NOTHING_SHARED = "both sides need tables of one paper and profile; they share none"
 _FEWEST = 3
@@ -164,10 +165,7 @@ def _is_rounding(moved: Sequence[Movement]) -> bool:
     """Whether means moved by a tenth of what is allowed: statuses at a threshold turn by that."""
     values = [one for one in moved if one.what == "value"]
     rest = any(one.regression for one in moved if one.what not in ("value", *_WORDS))
-    small = [
-        one.difference is not None and abs(one.difference) <= (one.tolerance or 0) / 10
-        for one in values
-    ]
+    small = [abs(one.difference or 0) <= (one.tolerance or 0) / 10 for one in values]
     return bool(values) and not rest and all(small)
 
 
@@ -192,10 +190,8 @@ def blind_cells(baseline: Recorded, report: Report) -> tuple[str, ...]:
         if worst and allowed > 0:
             found.append(place)
     if known_cells and len(found) == known_cells:
-        raise FedreproError(
-            "no cell can regress: the recorded trials spread so much that any fall is within the "
-            "tolerance; record more trials, or more rounds"
-        )
+        why = "the recorded trials spread so much that any fall is within the tolerance"
+        raise FedreproError(f"no cell can regress: {why}; record more trials, or more rounds")
     return tuple(found)
 
 
@@ -253,11 +249,7 @@ def _moved(
 
 
 def _move(
-    what: Literal["value", "method"],
-    where: str,
-    old: Sequence[float],
-    new: Sequence[float],
-    compared: int,
+    what: Literal["value", "method"], where: str, old: Trials, new: Trials, compared: int
 ) -> Movement:
     """From the mean of old trials to that of new ones; a regression beyond its tolerance."""
     allowed, was, now = mean_tolerance(old, len(new), compared), np.mean(old), np.mean(new)
@@ -307,7 +299,7 @@ def _is_worse(before: str, after: str) -> bool:
     return after == ABSENT or (before != ABSENT and ranks[1] < ranks[0])
 
 
-def mean_tolerance(old: Sequence[float], trials: int, compared: int) -> float:
+def mean_tolerance(old: Trials, trials: int, compared: int) -> float:
     """How far the mean of `trials` new trials may lie from that of the old ones."""
     n = len(old)
     if n < _FEWEST:
@@ -316,7 +308,7 @@ def mean_tolerance(old: Sequence[float], trials: int, compared: int) -> float:
     return t * float(np.std(old, ddof=1)) * math.sqrt(1 / n + 1 / trials)
 
 
-def spread_changed(old: Sequence[float], new: Sequence[float], compared: int) -> bool:
+def spread_changed(old: Trials, new: Trials, compared: int) -> bool:
     """Whether the new trials spread more than the old ones allow, or not at all."""
     from scipy import stats
 

@@ -51,9 +51,7 @@ def parts(
     judged: Sequence[ClaimResult], controls: Controls, data: Set[str], rooms: Iterable[Headroom]
 ) -> Iterator[str]:
     """`controls: 1 of 2 seen`, `not seen: a`, `pre-training has ... points of headroom on digits`.
-
-    data: all that trained cells of tables read.
-    """
+    data: all that trained cells of tables read."""
     seen = sum(one.word == "SEEN" for one in judged)
     yield f"controls: {seen} of {len(judged)} seen"
     for word in dict.fromkeys(one.word for one in judged if one.word != "SEEN"):

@@ -131,12 +131,9 @@ class Evidence:
         if found is None:
             found = {planned.cell.key: self._trials(planned) for planned in self.plan.cells}
         kept = dict(found)
+        trained = [one for one in self.plan.cells if one.cell.kind == "empirical"]
         for table in self.plan.tables:
-            members = [
-                one
-                for one in self.plan.cells
-                if one.cell.table == table and one.cell.kind == "empirical"
-            ]
+            members = [one for one in trained if one.cell.table == table]
             runs = _distinct_runs((one, found[one.cell.key].by_seed) for one in members)
             if copies := copied_seeds(runs):
                 times = sorted(Counter(copies.values()).items())

@@ -74,9 +74,7 @@ def judge_external(
     )
 
 
-def _statement(
-    protocol: ProtocolScale, note: str, files: Sequence[str], seeds: Sequence[int]
-) -> str:
+def _statement(scale: ProtocolScale, note: str, files: Sequence[str], seeds: Sequence[int]) -> str:
     """What a reader must know. Who leaves seeds out can choose the answer, so that is told."""
     source = f" ({', '.join(files)})" if files else ""
     said = f": “{note}”" if note else ""
@@ -85,22 +83,17 @@ def _statement(
     gaps = f" Of the seeds 0 to {max(seeds)}, {len(missing)} are missing: {named}."
     return (
         f"External results: fedrepro trained nothing here and cannot vouch for these numbers, "
-        f"which were made elsewhere{source}. {_DECLARED[protocol]}{said}.{gaps if missing else ''}"
+        f"which were made elsewhere{source}. {_DECLARED[scale]}{said}.{gaps if missing else ''}"
     )
 
 
 def _table(table: TableResult, given: Values, n_seeds: int, command: str) -> TableResult:
     """A table whose cells lead to no run of ours, and that says which cells lack seeds."""
-    counts = [
-        len(given[key])
-        for cell in table.cells
-        if (key := (table.id, cell.row, cell.column)) in given
-    ]
+    places = [(table.id, cell.row, cell.column) for cell in table.cells]
+    counts = [len(given[place]) for place in places if place in given]
     fewer = sum(count < n_seeds for count in counts)
-    note = (
-        f"{fewer} of {len(counts)} cells with results have fewer than the {n_seeds} seeds "
-        "that were given in all; comparisons use the seeds that both sides have."
-    )
+    said = f"{fewer} of {len(counts)} cells with results have fewer than the {n_seeds} seeds that"
+    note = f"{said} were given in all; comparisons use the seeds that both sides have."
     return replace(
         table,
         cells=tuple(replace(cell, run=None, command=None) for cell in table.cells),

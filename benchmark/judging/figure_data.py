@@ -34,7 +34,7 @@ def panels(
     if figure.plot == "scatter":
         return tuple(_scatter(figure, cells))
     if figure.plot == "pictures":
-        return tuple(_pictures(figure, drawings, evidence))
+        return tuple(_pictures(drawings, evidence))
     draw = _matrix if figure.plot in ("choices", "class-counts") else _maps
     return tuple(panel for one in drawings for panel in draw(figure, one, evidence))
 
@@ -103,9 +103,7 @@ def _maps(figure: Figure, drawing: PlannedCell, evidence: Evidence) -> Iterator[
         yield _series(figure, "points", title, ("", ""), lines=lines)
 
 
-def _pictures(
-    figure: Figure, drawings: Sequence[PlannedCell], evidence: Evidence
-) -> Iterator[Series]:
+def _pictures(drawings: Sequence[PlannedCell], evidence: Evidence) -> Iterator[Series]:
     """All pictures of one trial of all runs; one that all runs share stands once."""
     shown: dict[str, list[tuple[str, NDArray[Any]]]] = {}
     for drawing in drawings:

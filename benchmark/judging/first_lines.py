@@ -48,10 +48,8 @@ def _first(tables: Sequence[TableResult]) -> Sequence[TableResult]:
 
 
 def sentence(name: str, claims: Sequence[ClaimResult], has_others: bool = False) -> str:
-    """What was found, in one sentence, about a paper that calls its method `name`.
-
-    has_others: whether the spec has headline claims that are not shown.
-    """
+    """What was found, in one sentence, about a paper that calls its method `name`. has_others:
+    whether the spec has headline claims that are not shown."""
     headlines = [one for one in claims if one.headline]
     if not headlines:
         if has_others:

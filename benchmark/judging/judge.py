@@ -243,10 +243,7 @@ class _Judging:
             claims=tuple(self.claim(*claim, table) for claim in self.plan.bound[table.id]),
             departures=departures,
             unstated=tuple(self.unstated(table, cells)),
-            notes=(
-                *table.notes,
-                *self.evidence.notes((*cells, *drawings)),
-            ),
+            notes=(*table.notes, *self.evidence.notes((*cells, *drawings))),
             panels=panels(table.figure, drawings, judged, self.evidence, table.unit),
             command=command_of(self.plan, table.id),
             findings=tuple(
@@ -306,21 +303,14 @@ class _Judging:
         judged = [claim for one in self.control_tables for claim in one.claims]
         data = self.data_in(*(one for one in self.plan.shown_tables if not one.is_control))
         misses = None if self.plan.on else self.plan.profile.misses
-        rooms = self.headroom.values()
-        return [
-            *parts(judged, self.controls, data, rooms),
-            *first_lines.would_show(self.tables),
-            *filter(None, [misses]),
-        ]
+        said = [*parts(judged, self.controls, data, self.headroom.values())]
+        said += first_lines.would_show(self.tables)
+        return [*said, misses] if misses else said
 
     def cell(
-        self,
-        planned: PlannedCell,
-        verdict: Verdict,
-        departures: tuple[int, ...],
-        command: str | None,
+        self, one: PlannedCell, verdict: Verdict, departures: tuple[int, ...], command: str | None
     ) -> CellResult:
-        cell, trials = planned.cell, self.evidence.cells[planned.cell.key]
+        cell, trials = one.cell, self.evidence.cells[one.cell.key]
         values = tuple(
             # Of one printed trial, ours of that seed stands beside it.
             value if cell.trial in (None, seed + 1) else None
@@ -345,7 +335,7 @@ class _Judging:
             sd=None if sample is None or sample.n < 2 else sample.sd,
             interval=within_bounds(interval, cell.metric, cell.unit),
             verdict=verdict,
-            run=None if planned.config is None else planned.config.key,
+            run=None if one.config is None else one.config.key,
             command=command,
             note="; ".join(filter(None, (cell.note, own))) or None,
             departures=departures,

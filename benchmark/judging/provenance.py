@@ -64,9 +64,7 @@ def provenance(plan: Plan, evidence: Evidence, command: str, wall_s: float) -> P
             for name in dict.fromkeys(name for one in versions for name in one)
         },
         seeds=tuple(sorted({record.seed for record in records})),
-        data={
-            portion: dict(used) for one in found for portion, used in one.get("data", {}).items()
-        },
+        data={part: dict(used) for one in found for part, used in one.get("data", {}).items()},
         wall_s=wall_s,
         training_s=sum(float(one.get("wall_s", 0.0)) for one in found),
         peak_bytes=max((one.get("peak_bytes") or 0 for one in found), default=0) or None,

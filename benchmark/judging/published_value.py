@@ -46,10 +46,8 @@ def published_values_of(paper: Paper, table: Table) -> Mapping[CellKey, Publishe
     for key in sides.keys() & lent.keys():
         source = lent[key]
         if (spread := others[source.table][source.key].spread) is not None:
-            note = (
-                f"Table {source.table} prints ± {source.printed.sd} for the same experiment; "
-                "that or our spread is taken for the printed run, whichever says less."
-            )
+            note = f"Table {source.table} prints ± {source.printed.sd} for the same experiment; "
+            note += "that or our spread is taken for the printed run, whichever says less."
             sides[key] = replace(sides[key], spread=replace(spread, runs=1), note=note)
     return sides
 

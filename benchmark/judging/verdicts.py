@@ -115,9 +115,7 @@ def assess(cell: JudgedCell) -> Assessment | None:
 
 def judge_table(cells: Sequence[JudgedCell], suffix: str = "") -> list[Verdict]:
     """Verdicts of the judged cells of one table, DISCREPANT corrected over all of them (Holm).
-
-    suffix: follows a number in the reasons, such as " points".
-    """
+    suffix: follows a number in the reasons, such as " points"."""
     assessed = [assess(cell) for cell in cells]
     adjusted = iter(holm([one.p_beyond for one in assessed if one is not None]))
     return [

@@ -82,7 +82,6 @@ def t_quantile(level: float, df: float) -> float:
 
 
 def _reach(sd: float, n: int, level: float = 1 - LEVEL) -> float:
-    """Half the width of the two-sided interval of a mean."""
     return t_quantile(0.5 + level / 2, n - 1) * sd / math.sqrt(n)
 
 
@@ -108,10 +107,8 @@ def tie(unit: str | None, largest: float) -> float:
 
 
 def t_interval(values: ArrayLike, level: float = 1 - LEVEL, step: float = _EQUAL) -> Interval:
-    """The mean of `values` ([n], at least one) with its two-sided interval at `level`.
-
-    step: values that differ by no more are equal, and leave no interval.
-    """
+    """The mean of `values` ([n], at least one) with its two-sided interval at `level`. step: values
+    that differ by no more are equal, and leave no interval."""
     found = np.asarray(values, np.float64)
     mean = float(found.mean())
     if found.size < 2 or is_flat(found, step):
@@ -149,10 +146,8 @@ def shares(counts: Sequence[int], declared: int) -> list[float]:
 
 
 def reached(looks: Sequence[int], trials: int) -> tuple[int, float]:
-    """How many of some paired trials count, and the level of their intervals.
-
-    looks: declared numbers of trials, rising; where none is reached, all count at the whole level.
-    """
+    """How many of some paired trials count, and the level of their intervals. looks: declared
+    numbers of trials, rising; where none is reached, all count at the whole level."""
     found = [look for look in looks if look <= trials]
     if not found:
         return trials, 1 - LEVEL

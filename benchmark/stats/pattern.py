@@ -79,9 +79,7 @@ def centred(values: Floats) -> Floats:
 
 def retention(printed: Floats, trials: Floats) -> Floats | None:
     """The slope of each trial on the printed values; None where the print does not differ.
-
-    printed: [rows, columns]. trials: [rows, columns, n]. Returns [n].
-    """
+    printed: [rows, columns]. trials: [rows, columns, n]. Returns [n]."""
     x = centred(printed)
     if np.ptp(x) < _EPS:
         return None
@@ -114,9 +112,7 @@ def relabelling_p(printed: Floats, means: Floats) -> float:
 
 def orderings(pattern: Pattern) -> Floats:
     """Whether each trial orders a printed pair alike: 1, 0, or one half for a tie. [pairs, n]
-
-    Pairs are those of a column that are printed apart beyond rounding.
-    """
+    Pairs are those of a column that are printed apart beyond rounding."""
     printed, half, trials = pattern.printed, pattern.half, pattern.trials
     a, b = np.triu_indices(len(printed), 1)
     apart = printed[a] - printed[b]
@@ -127,10 +123,8 @@ def orderings(pattern: Pattern) -> Floats:
 
 
 def reliability(pattern: Pattern, printed_variance: float | None) -> float:
-    """The slope that a perfect repetition has on average, from 0 to 1.
-
-    printed_variance: of one printed number; None takes the variance of our own trials.
-    """
+    """The slope that a perfect repetition has on average, from 0 to 1. printed_variance: of one
+    printed number; None takes the variance of our own trials."""
     x, known = centred(pattern.printed), ~np.isnan(pattern.printed)
     rows, columns = pattern.printed.shape
     variance = printed_variance

@@ -58,7 +58,6 @@ def standard_errors(sd: float, n: int, published: Spread | None) -> list[tuple[f
 
 
 def _below(statistic: float, df: float) -> float:
-    """P(T < statistic) for Student's t."""
     from scipy import special
 
     return float(special.stdtr(df, statistic))

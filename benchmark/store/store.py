@@ -28,7 +28,7 @@ from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
-from ...methods.outcome import Curve, Outcome
+from ...methods.outcome import Arrays, Curve, Outcome
 from ..config import RunConfig
 from ..errors import StoreError
 from ..printable import without_folders
@@ -100,10 +100,8 @@ def check_schema(plain: Mapping[str, Any]) -> None:
     """Raises `StoreError` for what a newer version wrote."""
     schema = plain.get("schema", SCHEMA)
     if isinstance(schema, int) and schema > SCHEMA:
-        raise StoreError(
-            f"store was written by a newer fedrepro (schema {schema} > {SCHEMA}); "
-            "update fedrepro or give another --store"
-        )
+        said = f"store was written by a newer fedrepro (schema {schema} > {SCHEMA})"
+        raise StoreError(f"{said}; update fedrepro or give another --store")
 
 
 class Store:
@@ -282,9 +280,7 @@ class Store:
             self.warn(f"{damaged.relative_to(self.root)} {said}")
         return None
 
-    def _write_arrays(
-        self, path: Path, arrays: Mapping[str, NDArray[Any]]
-    ) -> dict[str, str] | None:
+    def _write_arrays(self, path: Path, arrays: Arrays) -> dict[str, str] | None:
         if not arrays:
             return None
         write_npz(content := io.BytesIO(), arrays)

@@ -24,12 +24,8 @@ def check(paper: Paper) -> Iterator[Finding]:
     beside = grouped(_beside(paper), lambda one: (one[1][0].table, one[0].metric or ""))
     for (trials, metric), found in beside.items():
         # Sure of all values that print so.
-        above = [
-            (one, some) for one, some in found if all(one.bounds[0] > x.bounds[1] for x in some)
-        ]
-        below = [
-            (one, some) for one, some in found if all(one.bounds[1] < x.bounds[0] for x in some)
-        ]
+        above = [pair for pair in found if pair[0].bounds[0] > max(x.bounds[1] for x in pair[1])]
+        below = [pair for pair in found if pair[0].bounds[1] < min(x.bounds[0] for x in pair[1])]
         side, word = (above, "above") if len(above) >= len(below) else (below, "below")
         fewest = min(len(some) for _, some in found)
         # Both directions could have been found.

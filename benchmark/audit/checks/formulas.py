@@ -59,9 +59,8 @@ def check(paper: Paper) -> Iterator[Finding]:
         if fits and fitting:
             # So many values, anywhere in one decade, would print like the cell on average.
             low, high = cell.printed.bounds
-            by_chance = max(recomputed.searched, len(recomputed.readings)) * (
-                log10(high / low) if low > 0 else 0.0
-            )
+            decades = log10(high / low) if low > 0 else 0.0
+            by_chance = max(recomputed.searched, len(recomputed.readings)) * decades
             hits = {one.name: [*tried[cell.formula, one.name].values()] for one in fitting}
             fits = any(
                 sum(of) > len(of) / 2 or (sum(of) == len(of) / 2 and by_chance < _CHANCE)

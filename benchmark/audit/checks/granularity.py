@@ -18,7 +18,7 @@ from ...spec.model import Cell, Paper
 from ...spec.printed import RULES, half_unit
 from ..findings import Finding, finding
 from ..identity import numbers
-from ..rounding import interval, places_of, show
+from ..rounding import interval, places_of
 
 KIND = "granularity"
 SHARES = ("accuracy", "clustering_accuracy")
@@ -37,9 +37,8 @@ def check(paper: Paper) -> Iterator[Finding]:
             continue
         is_mean = cell.trial is None and cell.printed.sd is not None
         # Test images over clients and runs; 0 where that is not known.
-        steps = math.prod(clients_and_size(cell)) * (
-            (paper.table(cell.table).sd.runs or 0) if is_mean else 1
-        )
+        runs = (paper.table(cell.table).sd.runs or 0) if is_mean else 1
+        steps = math.prod(clients_and_size(cell)) * runs
         if steps > 0 and share_on_grid(steps, places) < 1:
             known[cell.table, steps, places].append(cell)
     for (_, steps, _), cells in known.items():
@@ -109,7 +108,8 @@ def _value(cell: Cell, steps: int, images: str, others: str) -> Finding:
         statement=f"Table {cell.table}, {cell.label}: an accuracy on {images} is a multiple of "
         f"1/{steps}, {others}.{cut_off}",
         published=f"{cell.printed.text}, which stands for {float(low):g} to {float(high):g}",
-        computed=f"{k}/{steps} = {show(below, places)} and {k + 1}/{steps} = {show(above, places)}",
+        computed=f"{k}/{steps} = {float(below):.{places}f} and "
+        f"{k + 1}/{steps} = {float(above):.{places}f}",
         status="inconsistent",
     )
 

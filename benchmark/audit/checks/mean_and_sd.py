@@ -13,7 +13,7 @@ from ...claims.printed import Interval
 from ...spec.model import Cell, Paper
 from ..findings import Finding, finding
 from ..identity import grouped, numbers
-from ..rounding import DDOFS, can_meet, interval, mean_of, places_of, sd_fits, show, squares_of
+from ..rounding import DDOFS, can_meet, interval, mean_of, places_of, sd_fits, squares_of
 
 KIND = "mean-and-sd"
 
@@ -90,7 +90,7 @@ def rows(paper: Paper) -> Iterator[Row]:
 def _row(row: Row) -> Finding:
     cell, n = row.result, len(row.trials)
     places = places_of(cell.printed) + 2
-    low, high = (show(end, places) for end in row.mean)
+    low, high = (f"{float(end):,.{places}f}" for end in row.mean)
     spreads = (
         f"SD with ddof {d} "
         + " to ".join(f"{sqrt(squares / (n - d)):.4f}" for squares in row.squares)

@@ -25,9 +25,8 @@ def check(paper: Paper) -> Iterator[Finding]:
             status: Status = "consistent" if word == "supported" else "undecidable"
             note = "" if relation.note is None else f" {relation.note.rstrip('.')}."
             if word == "contradicted" and relation.vague is not None:
-                note += (
-                    f" Contradicted as read in the spec; '{relation.vague}' can be read otherwise."
-                )
+                note += " Contradicted as read in the spec; "
+                note += f"'{relation.vague}' can be read otherwise."
             elif word == "contradicted" and not any(one.is_approximate for one in printed):
                 status = "inconsistent"
             place = f"Table {table.id}, {where}" if where else f"Table {table.id}"

@@ -1,17 +1,15 @@
-"""Can printed standard deviations be those of accuracies of whole images? (GRIMMER, DEBIT, SPRITE)
+"""Can printed standard deviations be those of accuracies of whole images? (GRIMMER, DEBIT)
 
 With N images an accuracy is x = 100 k / N, k whole. S = sum(k) and Q = sum(k^2) give the mean 100 S
 / (N n) and the variance (100 / N)^2 (Q - S^2 / n) / (n - ddof). GRIM (Brown and Heathers 2017):
 some whole S gives the mean. GRIMMER (Anaya 2016; Allard 2018): for one of these, some whole Q gives
 the SD. Q is odd where S is. It lies between that of n equal values and that of values at the ends.
 DEBIT (Heathers and Brown 2019) is N = 1: Q = S. For any N, also an unknown one, the SD is at most
-the square root of m (100 - m) n / (n - ddof) (Bhatia and Davis 2000). SPRITE (Heathers et al. 2018)
-asks for a sample. Here all but three values are equal or differ by one. A third is tried
-everywhere, and the last two are solved for, so that up to three none is missed.
+the square root of m (100 - m) n / (n - ddof) (Bhatia and Davis 2000).
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -29,8 +27,6 @@ BY_CLIENT = "_sd"
 """Behind a metric: its spread over clients, printed as a number of its own."""
 MOST_SUMS = 2_000
 """More whole sums than this behind one printed mean always give its SD: the grid is too fine."""
-MOST_TRIED = 20_000
-"""So many third values are tried for a sample."""
 
 
 @dataclass(frozen=True)
@@ -95,9 +91,12 @@ def check(paper: Paper) -> Iterator[Finding]:
         first, is_alone = found[0], len(found) == 1
         # Most spreads of a table off the grid speak against the grid, not against them.
         doubtful = 2 * len(off) >= len(found) and first.images is not None and not is_alone
-        values = f"accuracies on {first.images} test images"
+        values, runs, largest = f"accuracies on {first.images} test images", f"{first.runs} ", ""
         if first.images is None:
-            values = "values from 0 to 100 %"
+            values, runs = "values from 0 to 100 %", ""
+            for one in fitting[:1]:
+                shown = f"{one.mean.printed.text} ± {one.sd}"
+                largest = f"; {shown} is below the largest, {one.limit:.4g}"
         for one in off:
             cell, near = one.mean, [_near(asked, Fraction(one.sd)) for asked in one.asked]
             yield finding(
@@ -110,13 +109,12 @@ def check(paper: Paper) -> Iterator[Finding]:
                 computed="; ".join(near) or f"the SD is at most {one.limit:.4g}",
                 status="undecidable" if doubtful else "inconsistent",
             )
-        runs = "" if first.images is None else f"{first.runs} "
         yield finding(
             (KIND, table, str(first.images or "bound")),
             (cell for one in fitting for cell in (one.mean, one.spread)),
             statement=f"Table {table}: means and standard deviations are those of {runs}{values}.",
             published=f"{len(found)} means with standard deviation",
-            computed=f"{len(fitting)} of {len(found)} can" + _example(fitting),
+            computed=f"{len(fitting)} of {len(found)} can{largest}",
             status="consistent" if 2 * len(fitting) > len(found) or is_alone else "undecidable",
         )
 
@@ -161,79 +159,23 @@ def _near(asked: Asked, sd: Fraction) -> str:
     if not near:
         return f"no whole number of {images * n} images gives the mean"
     _, total, square, shown = min(near)
-    return (
-        f"ddof {asked.ddof}: sum {total} of {images * n} images, squares {square}: the nearest SD "
-        f"is {shown:.4f}"
-    )
+    counts = f"sum {total} of {images * n} images, squares {square}"
+    return f"ddof {asked.ddof}: {counts}: the nearest SD is {shown:.4f}"
 
 
-def _example(fitting: Sequence[Spread]) -> str:
-    for one in fitting:
-        if one.images is None:
-            return f"; {one.mean.printed.text} ± {one.sd} is below the largest, {one.limit:.4g}"
-        example = next(filter(None, map(sample, one.asked)), None)
-        if example is not None:
-            values = ", ".join(f"{100 * k / one.images:.2f}" for k in example)
-            return f"; {one.mean.printed} is that of {values}, for example"
-    return ""
-
-
-def sums(asked: Asked) -> Iterator[tuple[int, tuple[int, int]]]:
-    """Each whole S that gives the mean, with the range of whole Q, of any parity, for the SD."""
+def is_possible(asked: Asked) -> bool:
+    """What GRIM and GRIMMER say: whether whole sums of the right parity print so."""
+    if len(asked.totals) > MOST_SUMS:
+        return True
     for total in asked.totals:
         low, high = (asked.square(max(end, Fraction(0)), total) for end in asked.sd)
         below, over = divmod(total, asked.runs)
         least = over * (below + 1) ** 2 + (asked.runs - over) * below**2
         full, rest = divmod(total, asked.images)
-        ends = max(math.ceil(low), least), min(math.floor(high), full * asked.images**2 + rest**2)
-        if ends[0] <= ends[1]:
-            yield total, ends
-
-
-def is_possible(asked: Asked) -> bool:
-    """What GRIM and GRIMMER say: whether whole sums of the right parity print so."""
-    return len(asked.totals) > MOST_SUMS or any(
-        low + (low - total) % 2 <= high for total, (low, high) in sums(asked)
-    )
-
-
-def sample(asked: Asked) -> tuple[int, ...] | None:
-    """Whole numbers of images that print so, in order; None if none is found. For up to three
-    values none found means that there is none, unless the search was cut short."""
-    if asked.runs < 2:
-        return None
-    tried = 0
-    for total, bounds in sums(asked):
-        middle = total // asked.runs
-        steps = range(asked.images + 1 if asked.runs > 2 else 1)
-        outwards = (middle + step for apart in steps for step in dict.fromkeys((apart, -apart)))
-        for first in (k for k in outwards if 0 <= k <= asked.images):
-            tried += 1
-            if tried > MOST_TRIED:
-                return None
-            found = _filled(asked, total, bounds, first)
-            if found is not None:
-                return tuple(sorted(found))
-    return None
-
-
-def _filled(asked: Asked, total: int, bounds: tuple[int, int], first: int) -> list[int] | None:
-    """A sample with `first` among it, equal values beside it, and two that are solved for."""
-    equal, third = max(0, asked.runs - 3), [first] if asked.runs > 2 else []
-    # The equal ones are as near to the mean as whole numbers are.
-    base, over = divmod(total, asked.runs)
-    known = [base + (i < over) for i in range(equal)] + third
-    rest = total - sum(known)
-    low, high = (2 * (end - sum(k * k for k in known)) - rest**2 for end in bounds)
-    if high < 0:
-        return None
-    # Two values with sum `rest` and difference d: 2 (a^2 + b^2) = rest^2 + d^2.
-    apart = math.isqrt(max(0, low - 1)) + 1 if low > 0 else 0
-    apart += (apart - rest) % 2
-    if apart**2 > high:
-        return None
-    pair = [(rest - apart) // 2, (rest + apart) // 2]
-    return [*known, *pair] if pair[0] >= 0 and pair[1] <= asked.images else None
+        first, most = max(math.ceil(low), least), full * asked.images**2 + rest**2
+        if first + (first - total) % 2 <= min(math.floor(high), most):
+            return True
+    return False
 
 
 def largest_sd(mean: Interval, runs: int, ddof: int) -> float:

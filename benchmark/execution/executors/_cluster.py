@@ -43,10 +43,8 @@ class Cluster(InFile):
             raise ValueError(f"a block of {self.provider} is one node; ask for more max_blocks")
         folder = str(Path(self.folder).absolute())
         if not _IN_A_SHELL.fullmatch(folder):
-            raise ValueError(
-                f"folder {folder!r} is written into scripts of the batch "
-                "system without quotes; letters, digits and / . _ + @ % = : , - are allowed"
-            )
+            said = f"folder {folder!r} is written into scripts of the batch system without quotes"
+            raise ValueError(f"{said}; letters, digits and / . _ + @ % = : , - are allowed")
 
     @property
     def slots(self) -> int:
@@ -55,10 +53,8 @@ class Cluster(InFile):
     @property
     def accelerators(self) -> list[str]:
         """The GPU of each worker of a node; empty without GPUs."""
-        n = self.workers_per_node
-        return [str(worker * self.gpus_per_node // n) for worker in range(n)] * (
-            self.gpus_per_node > 0
-        )
+        n, gpus = self.workers_per_node, self.gpus_per_node
+        return [str(worker * gpus // n) for worker in range(n)] if gpus else []
 
 
 def read_cluster(path: Path) -> Cluster:

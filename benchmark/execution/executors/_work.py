@@ -115,18 +115,13 @@ def _trained(
 
 
 def trial_file(
-    root: Path,
-    job: Job,
-    source: str,
-    device: str,
-    encoder: bytes | None,
-    say: Callable[[str], None],
+    root: Path, job: Job, code: str, device: str, encoder: bytes | None, say: Callable[[str], None]
 ) -> TrialFile:
     """The checkpoint of a job in the store at `root`, of which only the same trial makes use."""
     identity = {
         "run": job.config.key,
         "seed": job.seed,
-        "source": source,
+        "source": code,
         "device": [torch.device(device).type, device_name(device)],
         "versions": {n: v for n, v in versions().items() if n not in ("python", "fedrepro")},
         "encoder": None if encoder is None else sha256_of(encoder),

@@ -145,10 +145,8 @@ class _Pool:
             return
         self.failed_starts += 1
         if self.failed_starts == _STARTS:
-            raise FedreproError(
-                f"worker processes do not start (exit code {code}); "
-                "train in one process with --jobs 0"
-            )
+            said = f"worker processes do not start (exit code {code})"
+            raise FedreproError(f"{said}; train in one process with --jobs 0")
         self.dispatch.put_back(job)
 
 

@@ -181,7 +181,6 @@ class _NodeWatch:
         if self.expected_since is None or states["pending"] or states["held"]:
             self.expected_since = now
         if now - self.expected_since > self.asked.start_s:
-            raise FedreproError(
-                f"no node came within {self.asked.start_s} s (start_s of the cluster file), and "
-                f"no batch job is waiting for its turn ({found}); {logs}"
-            )
+            late = f"no node came within {self.asked.start_s} s (start_s of the cluster file)"
+            why = f"no batch job is waiting for its turn ({found})"
+            raise FedreproError(f"{late}, and {why}; {logs}")

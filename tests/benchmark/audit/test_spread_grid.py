@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedrepro.benchmark.audit.checks import spread_grid
-from fedrepro.benchmark.audit.checks.spread_grid import Asked, is_possible, largest_sd, sample
+from fedrepro.benchmark.audit.checks.spread_grid import Asked, is_possible, largest_sd
 from fedrepro.benchmark.audit.rounding import rounded
 from tests.benchmark.audit.small_paper import (
     cell,
@@ -38,7 +38,7 @@ def prints(asked: Asked, values: tuple[int, ...]) -> bool:
 
 @pytest.mark.parametrize("runs", [2, 3])
 @pytest.mark.parametrize("ddof", [0, 1])
-def test_a_sample_is_found_exactly_where_trying_all_finds_one(runs: int, ddof: int) -> None:
+def test_what_trying_all_finds_is_possible(runs: int, ddof: int) -> None:
     images = 8
     everything = list(itertools.combinations_with_replacement(range(images + 1), runs))
     found = 0
@@ -47,9 +47,6 @@ def test_a_sample_is_found_exactly_where_trying_all_finds_one(runs: int, ddof: i
     ):
         asked = ask(mean, sd, images, runs, ddof)
         possible = [values for values in everything if prints(asked, values)]
-        example = sample(asked)
-        assert (example is not None) == bool(possible)
-        assert example is None or example in possible
         assert is_possible(asked) or not possible
         found += bool(possible)
     assert 0 < found < 25
@@ -74,8 +71,6 @@ def test_spread_of_whole_images_is_never_impossible(
         assert statuses(spread_grid.check(made)) == {"consistent"}
     asked = ask(*text.split(" ± "), images, runs, ddof)
     assert is_possible(asked)
-    example = sample(asked)
-    assert example is None or prints(asked, example)
 
 
 def test_spread_off_the_grid_beside_spreads_on_it() -> None:
@@ -86,7 +81,7 @@ def test_spread_off_the_grid_beside_spreads_on_it() -> None:
     assert wrong.status == "inconsistent"
     assert wrong.published == "50.0 ± 3.0"
     assert wrong.computed == "ddof 0: sum 15 of 30 images, squares 75: the nearest SD is 0.0000"
-    assert table.computed == ("2 of 3 can; 50.0 ± 8.2 is that of 40.00, 50.00, 60.00, for example")
+    assert table.computed == "2 of 3 can"
 
 
 def test_spread_beyond_what_percentages_can_have() -> None:
