@@ -3,7 +3,6 @@
 import math
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from ..benchmark.results import CellResult, OnOtherData, Report, TableResult
 from ..benchmark.stats.intervals import Interval, t_interval
 from .evidence import data_name
 from .figures import colour, drawn, marker
-from .layout import named, title
+from .layout import named
 from .strips import printed_value
 
 _LINE = "#9aa4ae"
@@ -31,42 +30,35 @@ _WORDS = {
 }
 """The colour and the mark of each word on a claim."""
 
-
-@dataclass(frozen=True)
-class Point:
-    """A cell of ours in its unit, drawn as its row's `method`; the interval, or twice the mean."""
-
-    method: str
-    x: float
-    ours: float
-    low: float
-    high: float
+Points = dict[str, list[tuple[float, float, float, float]]]
+"""By method its cells: a place, our mean, and the ends of its interval or the mean again."""
 
 
-def points(
-    table: TableResult, x: Callable[[CellResult], float | None] = printed_value
-) -> list[Point]:
+def points(table: TableResult, x: Callable[[CellResult], float | None] = printed_value) -> Points:
     """The measured cells of the metric that decides the table, where `x` has a value."""
     metric = table.answers[0].metric if table.answers else table.metric
-    found = []
+    found: Points = {}
     for cell in table.cells:
-        at = x(cell) if cell.metric == metric and cell.mean is not None else None
-        if at is not None and cell.mean is not None:
-            low, high = cell.interval or (cell.mean, cell.mean)
-            found.append(Point(" ".join(cell.row), at, cell.mean, low, high))
+        if cell.metric == metric and cell.mean is not None:
+            own = found.setdefault(" ".join(cell.row), [])
+            if (at := x(cell)) is not None:
+                own.append((at, cell.mean, *(cell.interval or (cell.mean, cell.mean))))
     return found
 
 
 def printed_against_ours(table: TableResult, form: str = "svg") -> bytes:
     """Our means with their intervals over the printed values (svg, png or pdf); empty for none."""
-    found = points(table) if table.answers else []
+    found = points(table) if table.answers else {}
 
     def draw() -> Figure:
         figure, axes = _figure(table, found, f"published{_unit(table)}")
-        _line_of_equals(axes)
+        low = max(axes.get_xlim()[0], axes.get_ylim()[0])
+        high = min(axes.get_xlim()[1], axes.get_ylim()[1])
+        if low < high:
+            axes.plot([low, high], [low, high], color=_LINE, lw=1, ls="--", zorder=0)
         return figure
 
-    return drawn(draw, form) if found else b""
+    return drawn(draw, form) if any(found.values()) else b""
 
 
 def by_exchange(report: Report, table: TableResult) -> bytes:
@@ -84,7 +76,8 @@ def by_exchange(report: Report, table: TableResult) -> bytes:
             set_formatter("{x:g}")  # by itself it writes powers as a formula
         return figure
 
-    return drawn(draw) if len({one.x for one in found}) > 1 else b""
+    places = {at for own in found.values() for at, *_ in own}
+    return drawn(draw) if len(places) > 1 else b""
 
 
 def by_column(table: TableResult) -> bytes:
@@ -117,11 +110,10 @@ def _unit(table: TableResult) -> str:
     return f" ({one_line(table.unit)})" if table.unit else ""
 
 
-def _figure(table: TableResult, found: Sequence[Point], x_label: str) -> tuple[Figure, Axes]:
+def _figure(table: TableResult, found: Points, x_label: str) -> tuple[Figure, Axes]:
     """Cells as points with intervals, over a legend of their methods."""
-    names = list(dict.fromkeys(one.method for one in points(table, lambda cell: 0.0)))
-    shown = list(map(one_line, names))
-    across = max(1, min(5, 90 // (6 + max(map(len, shown)))))
+    names = list(map(one_line, found))
+    across = max(1, min(5, 90 // (6 + max(map(len, names)))))
     below = 0.6 + 0.17 * math.ceil(len(names) / across)
     height = 3.3 + below
     figure = Figure(figsize=(5.4, height))
@@ -129,14 +121,12 @@ def _figure(table: TableResult, found: Sequence[Point], x_label: str) -> tuple[F
     axes.set(xlabel=x_label, ylabel=f"here{_unit(table)}")
     axes.grid()
     drawings = []
-    for i, name in enumerate(names):
-        own = [one for one in found if one.method == name]
-        reach = [[one.ours - one.low for one in own], [one.high - one.ours for one in own]]
+    for i, own in enumerate(found.values()):
+        x, y, low, high = np.reshape(own, (-1, 4)).T
         look: dict[str, Any] = {"ls": "", "marker": marker(i), "ms": 5, "color": colour(i)}
-        x, y = [one.x for one in own], [one.ours for one in own]
-        drawings.append(axes.errorbar(x, y, yerr=np.abs(reach), elinewidth=1, **look))
+        drawings.append(axes.errorbar(x, y, yerr=np.abs([y - low, high - y]), elinewidth=1, **look))
     # Named here, since a label of its own that begins with "_" is no entry of a legend.
-    _legend(figure, drawings, shown, across)
+    _legend(figure, drawings, names, across)
     return figure, axes
 
 
@@ -145,17 +135,10 @@ def _legend(figure: Figure, drawings: Sequence[Any], names: Sequence[str], acros
     figure.legend(drawings, names, ncols=across, loc="lower left", borderaxespad=0.3, **look)
 
 
-def _line_of_equals(axes: Axes) -> None:
-    low = max(axes.get_xlim()[0], axes.get_ylim()[0])
-    high = min(axes.get_xlim()[1], axes.get_ylim()[1])
-    if low < high:
-        axes.plot([low, high], [low, high], color=_LINE, lw=1, ls="--", zorder=0)
-
-
 def claim_ratios(report: Report) -> bytes:
     """How much of each printed difference is seen, with its interval, as SVG; empty without any."""
     lines = [
-        (one_line(f"{title(table)}: {claim.says}"), claim.word, ratio)
+        (one_line(f"{named(table.id)}: {claim.says}"), claim.word, ratio)
         for table in report.tables
         for claim in table.claims
         if (ratio := claim.answer.ratio) is not None

@@ -39,8 +39,8 @@ def markdown(audited: Audited) -> str:
 
 
 def _rendered(template: str, audited: Audited) -> str:
-    made = page(template, {"code": code}, {"counts": counts, "headline": headline})
-    return made.render(audited=audited, meanings=layout.FINDINGS)
+    given = {"counts": counts, "headline": headline, "meanings": layout.FINDINGS}
+    return page(template, code=code).render(audited=audited, **given)
 
 
 FILES = {"audit.html": html, "audit.md": markdown}

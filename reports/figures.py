@@ -4,8 +4,7 @@ import io
 import textwrap
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib import rc_context
@@ -37,17 +36,14 @@ _STYLE: dict[Any, Any] = {
     "ytick.color": _INK,
     "grid.alpha": 0.25,
 }
-_WIDTH = 5.4
-_HEIGHTS = {"curves": 3.5, "scatter": 3.8, "points": 4.0, "choices": 3.1, "counts": 3.1}
-"""Inches."""
+_WIDTH = 5.4  # inches
 SHAPES = {"o": "●", "s": "■", "^": "▲"}
 """Markers, and how a legend shows them; for more series than there are colours."""
 _ACROSS = 4
 """Pictures in a line of a grid."""
 
 
-@dataclass(frozen=True)
-class Mark:
+class Mark(NamedTuple):
     """One line of a legend."""
 
     colour: str
@@ -94,10 +90,11 @@ def drawn(draw: Callable[[], Figure], form: str = "svg") -> bytes:
 
 
 def _plot(series: Series) -> Figure:
-    figure = Figure(figsize=(_WIDTH, _HEIGHTS[series.kind]))
+    draw, height = _DRAWN[series.kind]
+    figure = Figure(figsize=(_WIDTH, height))
     axes = figure.add_axes((0.13, 0.14, 0.85, 0.83))
     axes.set(xlabel=one_line(series.x_label), ylabel=one_line(series.y_label))
-    _DRAWN[series.kind](axes, series)
+    draw(axes, series)
     return figure
 
 
@@ -173,13 +170,14 @@ def _pictures(series: Series) -> Figure:
     return figure
 
 
-_DRAWN: Mapping[str, Callable[[Axes, Series], None]] = {
-    "curves": _curves,
-    "choices": _choices,
-    "counts": _counts,
-    "points": _points,
-    "scatter": _scatter,
+_DRAWN: Mapping[str, tuple[Callable[[Axes, Series], None], float]] = {
+    "curves": (_curves, 3.5),
+    "choices": (_choices, 3.1),
+    "counts": (_counts, 3.1),
+    "points": (_points, 4.0),
+    "scatter": (_scatter, 3.8),
 }
+"""By kind of panel, what draws it and the figure's height."""
 
 
 def _count_in_whole_numbers(axes: Axes) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from ..benchmark.audit.findings import Finding
+from ..benchmark.audit.rounding import places_of
 from ..benchmark.results import (
     CellResult,
     ClaimResult,
@@ -16,6 +17,7 @@ from ..benchmark.results import (
     TableResult,
     TableWord,
 )
+from ..benchmark.spec.printed import Printed
 
 VERDICTS: dict[str, str] = {
     "REPRODUCED": "the mean agrees within the margin; counted numbers: to the published digits",
@@ -68,7 +70,6 @@ SUPPORT: dict[SupportWord, str] = {
     "not printed": "the paper has no numbers to check it with",
 }
 """What the printed numbers alone may say of a claim, with its meaning."""
-
 
 _DATA = ("pretraining.data", "clients.data")
 
@@ -139,16 +140,6 @@ def _data(table: TableResult) -> dict[tuple[str, ...], str]:
     return {column: " to ".join(dict.fromkeys(sets)) for column, sets in named.items()}
 
 
-def decimals(published: str, fallback: int = 2) -> int:
-    """Printed decimals of a number: '41.20' has 2."""
-    digits = published.replace("≈", "").strip()
-    try:
-        float(digits)
-    except ValueError:
-        return fallback
-    return len(digits.partition(".")[2])
-
-
 _LARGE = 1e7
 """From here on numbers are costs, which papers print as powers of ten."""
 
@@ -167,10 +158,8 @@ def number(value: float | None, places: int = 2, sign: bool = False) -> str:
     return text.replace("-", "−")
 
 
-def span(interval: tuple[float, float] | None, places: int = 2, sign: bool = False) -> str:
-    """An interval as '[low, high]', '—' where there is none."""
-    if interval is None:
-        return "—"
+def span(interval: tuple[float, float], places: int = 2, sign: bool = False) -> str:
+    """An interval as '[low, high]'."""
     return f"[{number(interval[0], places, sign)}, {number(interval[1], places, sign)}]"
 
 
@@ -199,21 +188,24 @@ def published(cell: CellResult) -> str:
 
 
 def places(cell: CellResult) -> int:
-    """Decimals in which the reproduced value of a cell is shown."""
-    return decimals(cell.published, 2 if cell.unit == "%" else 4)
+    """Decimals of the published value, in which ours is shown."""
+    printed = Printed.parse(cell.published)
+    if printed.value is not None:
+        return places_of(printed)
+    return 2 if cell.unit == "%" else 4
 
 
 def gathered(
     report: Report, what: Literal["departures", "unstated"]
 ) -> list[tuple[Departure, str]]:
     """Every departure or unstated setting with its tables, 'all' or '3, fig. 4'; most first."""
-    tables: dict[Departure, list[TableResult]] = {}
+    tables: dict[Departure, list[str]] = {}
     for table in report.tables:
         for departure in dict.fromkeys(getattr(table, what)):
-            tables.setdefault(departure, []).append(table)
+            tables.setdefault(departure, []).append(named(table.id))
     told = []
     for departure, own in sorted(tables.items(), key=lambda one: -len(one[1])):
-        titles = ", ".join(map(title, own)).replace("Table ", "").replace("Figure", "fig.")
+        titles = ", ".join(own).replace("Table ", "").replace("Figure", "fig.")
         told.append((departure, "all" if len(own) == len(report.tables) else titles))
     return told
 
@@ -246,11 +238,6 @@ def has_more(table: TableResult, cell: CellResult) -> bool:
     return bool(told or verdict.word == "FAILED" or findings_of(table, cell))
 
 
-def title(table: TableResult) -> str:
-    """'Table 3', 'Figure 4', or 'Text of 3.5' for numbers of the running text ("text-3.5")."""
-    return named(table.id)
-
-
 def short(table: TableResult) -> str:
     """'3', 'fig. 4', 'text 3.5'."""
     kind, _, rest = table.id.partition("-")
@@ -258,7 +245,7 @@ def short(table: TableResult) -> str:
 
 
 def named(table: str) -> str:
-    """The title of a table by its id."""
+    """'Table 3', 'Figure 4', or 'Text of 3.5' for numbers of the running text ("text-3.5")."""
     kind, _, rest = table.partition("-")
     words = {"figure": f"Figure {rest}", "text": f"Text of {rest}", "controls": "Controls"}
     return words.get(kind, f"Table {table}")
@@ -272,12 +259,7 @@ def section(table: TableResult) -> str:
 
 def anchor(report: Report, table: TableResult) -> str:
     """The identifier of a table's section in a document of several papers."""
-    return f"{report.paper}-{title(table)}".lower().replace(".", "-").replace(" ", "-")
-
-
-def badge(report: Report, word: str) -> str:
-    """A word with its scope: `PASS · reduced`."""
-    return f"{word} · {report.profile}"
+    return f"{report.paper}-{named(table.id)}".lower().replace(".", "-").replace(" ", "-")
 
 
 def plural(count: int, noun: str) -> str:

@@ -31,11 +31,6 @@ class Written(str):
     __slots__ = ()
 
 
-def strong(word: str) -> str:
-    """One of our own words in bold."""
-    return Written(f"**{word}**")
-
-
 def address(text: str) -> str:
     """Where a paper can be read, as a link; anything but a web address is text."""
     return Written(f"<{text}>" if ADDRESS.fullmatch(text) else escape(text))

@@ -1,6 +1,7 @@
 """HTML pages and Markdown from templates: escaped, complete, and with nothing to fetch."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
@@ -14,14 +15,12 @@ from .markdown_text import escape
 
 
 def page(
-    template: str,
-    filters: Mapping[str, Callable[..., Any]] | None = None,
-    names: Mapping[str, object] | None = None,
+    template: str, modules: Iterable[ModuleType] = (), **filters: Callable[..., Any]
 ) -> Template:
     """A template, compiled; everything that fills it is escaped unless it is marked as markup.
 
-    names: what it and the templates that it imports may use. Its own values come with `render`,
-    which raises `jinja2.UndefinedError` for one that was not given.
+    modules: what it and the templates that it imports may call, `layout` aside. Its own values come
+    with `render`, which raises `jinja2.UndefinedError` for one that was not given.
     """
     is_page = template.endswith(".html")
     environment = Environment(
@@ -32,8 +31,10 @@ def page(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(filters or {})
-    environment.globals.update(names or {})
+    shared = {"css": css_class, "number": layout.number, "plural": layout.plural, "word": badge}
+    environment.filters.update(shared | filters)
+    used = {one.__name__.rpartition(".")[2]: one for one in (layout, *modules)}
+    environment.globals.update(used)
     return environment.get_template(template)
 
 
@@ -67,11 +68,5 @@ def side_by_side(
     def of_table(movements: Sequence[Movement], table: str) -> list[Movement]:
         return [one for one in movements if one.where.partition(": ")[0] == table]
 
-    filters: dict[str, Callable[..., object]] = {
-        "css": css_class,
-        "number": layout.number,
-        "of_table": of_table,
-        "word": badge,
-    }
-    filled = page("diff.html", filters, {"layout": layout, "absent": ABSENT})
-    return filled.render(pairs=pairs, moved=moved)
+    filled = page("diff.html", of_table=of_table)
+    return filled.render(pairs=pairs, moved=moved, absent=ABSENT)

@@ -9,13 +9,6 @@ from .layout import plural
 from .markdown_text import without_gaps
 from .pages import page
 
-FILES = ("regress.json", "regress.md")
-
-
-def files(found: Sequence[BaselineCheck]) -> dict[str, str]:
-    """The content of `FILES`."""
-    return dict(zip(FILES, (json_text(found), markdown(found)), strict=True))
-
 
 def lines(one: BaselineCheck, paint: Callable[[str], str]) -> Iterator[str]:
     """What moved, last what regressed."""
@@ -53,8 +46,7 @@ def json_text(found: Sequence[BaselineCheck]) -> str:
 
 def markdown(found: Sequence[BaselineCheck]) -> str:
     """What moved as a few lines, for the summary of a job; what regressed comes first."""
-    names = {"counted": _counted, "limits": _limits}
-    return without_gaps(page("regress.md", names=names).render(found=found))
+    return without_gaps(page("regress.md").render(found=found, counted=_counted, limits=_limits))
 
 
 def _limits(one: BaselineCheck) -> Iterator[str]:
@@ -68,9 +60,11 @@ def _limits(one: BaselineCheck) -> Iterator[str]:
         yield f"numbers are held to tolerances, not to be equal: {one.inexact}"
 
 
-def _counted(found: Sequence[BaselineCheck]) -> str:
-    regressed = sum(len(one.regressions) for one in found)
-    failed = sum(len(one.failed) for one in found)
-    said = [f"{regressed} regressed"] if regressed else []
-    said += [f"{plural(failed, 'trial')} failed"] if failed else []
+def _counted(one: BaselineCheck) -> str:
+    said = [f"{len(one.regressions)} regressed"] if one.regressions else []
+    said += [f"{plural(len(one.failed), 'trial')} failed"] if one.failed else []
     return ", ".join(said) or "nothing regressed"
+
+
+FILES = {"regress.json": json_text, "regress.md": markdown}
+"""The formats, by the name of their file."""

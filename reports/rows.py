@@ -1,28 +1,24 @@
 """Judged results as long rows: one for each cell, trial or claim, by the names of its columns."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..benchmark.results import CellResult, Report, TableResult
-from ..benchmark.spec.printed import Printed
+from .strips import printed_value
 
 Row = dict[str, Any]
 OF_TRIALS = ("paper", "profile", "table", "row", "column", "metric", "unit", "seed", "value")
 
 
-def cells(report: Report, of_controls: bool = False) -> Iterator[Row]:
-    """A row for each printed number, with ours and the verdict, in the unit of its table.
-
-    of_controls: a row for each cell of a control instead.
-    """
-    for table in report.controls if of_controls else report.tables:
+def cells(report: Report, tables: Iterable[TableResult]) -> Iterator[Row]:
+    """A row for each cell of some tables of a report, with its verdict, in its table's unit."""
+    for table in tables:
         for cell in table.cells:
             low, high = cell.interval or (None, None)
-            value = Printed.parse(cell.published).value
             yield _place(report, table, cell) | {
                 "kind": cell.kind,
                 "printed": cell.published,
-                "published": None if value is None else float(value),
+                "published": printed_value(cell),
                 "published_sd": None if cell.published_sd is None else float(cell.published_sd),
                 "mean": cell.mean,
                 "sd": cell.sd,
@@ -45,12 +41,9 @@ def trials(report: Report) -> Iterator[Row]:
                 yield {**place, "seed": seed, "value": value}
 
 
-def claims(report: Report, of_controls: bool = False) -> Iterator[Row]:
-    """A row for each claim of the text; differences are signed as it is stated.
-
-    of_controls: a row for each positive control instead.
-    """
-    for table in report.controls if of_controls else report.tables:
+def claims(report: Report, tables: Iterable[TableResult]) -> Iterator[Row]:
+    """A row for each claim, or control, of some tables; differences are signed as it is stated."""
+    for table in tables:
         for claim in table.claims:
             answer = claim.answer
             ours, ratio = answer.ours, answer.ratio

@@ -1,7 +1,7 @@
 """Specification curves: what each claim comes to under each set of readings."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from markupsafe import Markup
 
@@ -15,8 +15,7 @@ _EDGE = 6
 AS_TAKEN = "as taken"
 
 
-@dataclass(frozen=True)
-class ClaimCurve:
+class ClaimCurve(NamedTuple):
     """One claim; under: what it comes to, in the order of the report's universes."""
 
     table: TableResult

@@ -1,7 +1,7 @@
 """A small drawing of a cell: its trials on their interval, and the printed value."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from markupsafe import Markup
 
@@ -12,8 +12,7 @@ WIDTH, HEIGHT = 96, 12
 _EDGE = 5
 
 
-@dataclass(frozen=True)
-class Scale:
+class Scale(NamedTuple):
     """An axis from `low` to `high`, in the unit of the cells."""
 
     low: float

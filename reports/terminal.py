@@ -16,16 +16,14 @@ def render(report: Report, paint: Paint) -> str:
 
 
 def _table(report: Report, table: TableResult, paint: Paint) -> str:
-    head = f"{report.paper}, {layout.title(table)}: {table.title} (profile {report.profile})"
+    head = f"{report.paper}, {layout.named(table.id)}: {table.title} (profile {report.profile})"
     unit = f", {table.metric} in {table.unit}" if table.unit else ""
     lines = [one_line(head), one_line(f"{layout.section(table)}{unit}; published | here")]
     if table.run_on:
         lines.append(one_line(f"run on {table.run_on}"))
     answered = "; ".join((table.reason, *evidence.of_table(table)))
-    lines += [
-        f"{paint(one_line(layout.badge(report, table.word)), table.word)}: {one_line(answered)}",
-        "",
-    ]
+    badge = one_line(f"{table.word} · {report.profile}")
+    lines += [f"{paint(badge, table.word)}: {one_line(answered)}", ""]
     lines += _grid(layout.grid(table), paint) if table.cells else []
     said = [
         *dict.fromkeys(("", c.verdict.word, c.verdict.reason) for c in table.cells),

@@ -6,7 +6,7 @@ Evidence: `tests/methods/test_conformance.py` (every method here; a planted erro
 """
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack
 from copy import deepcopy
 from dataclasses import fields, is_dataclass, replace
 from itertools import count
@@ -215,7 +215,10 @@ class _Checks:
         return found
 
     def clients_share_steps_as_they_train_alone(self) -> Iterator[str]:
-        with _in_double():  # single precision would hide a small fault in rounding
+        with ExitStack() as afterwards:
+            afterwards.callback(torch.set_default_dtype, torch.get_default_dtype())
+            # Single precision would hide a small fault in rounding.
+            torch.set_default_dtype(torch.float64)
             found = self._apart()
         if found:
             yield (
@@ -274,17 +277,6 @@ class _Checks:
 
 
 _NAMES = [name for name in vars(_Checks) if not name.startswith("_")]
-
-
-@contextmanager
-def _in_double() -> Iterator[None]:
-    """For a block: new numbers, those of images too, are float64."""
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    try:
-        yield
-    finally:
-        torch.set_default_dtype(before)
 
 
 def _prepared(method: FederatedMethod, task: Task) -> Task:

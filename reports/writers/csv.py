@@ -4,12 +4,11 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Sequence
-from itertools import chain
 from typing import Any
 
 from ...benchmark.printable import printable
 from ...benchmark.results import Report
-from .. import rows
+from .. import rows, scoreboard
 
 FILE = "report.csv"
 COLUMNS = (
@@ -28,9 +27,8 @@ def render(reports: Sequence[Report]) -> str:
     """
     lines = []
     for report in reports:
-        cells = (cell for table in (*report.tables, *report.controls) for cell in table.cells)
-        found = chain(rows.cells(report), rows.cells(report, of_controls=True))
-        for row, cell in zip(found, cells, strict=True):
+        tables = (*report.tables, *report.controls)
+        for row, cell in zip(rows.cells(report, tables), scoreboard.cells(tables), strict=True):
             trials = " ".join("" if value is None else f"{value:.6g}" for value in cell.trials)
             printed = {"published": cell.published, "published_sd": cell.published_sd}
             lines.append(row | printed | {"trials": trials, "edited_files": len(report.edited)})

@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 
 from jinja2 import Template
@@ -12,8 +12,8 @@ from markupsafe import Markup, escape
 from ...benchmark.printable import printable
 from ...benchmark.results import Report, RunSummary
 from ...benchmark.spec.fields import ADDRESS
-from .. import answer_pictures, evidence, figures, layout, scoreboard, specification_curve, strips
-from ..pages import badge, css_class, page
+from .. import answer_pictures, evidence, figures, scoreboard, specification_curve, strips
+from ..pages import page
 
 FILE = "report.html"
 
@@ -25,9 +25,8 @@ def render(reports: Sequence[Report]) -> str:
 
 @cache
 def _template() -> Template:
-    used = (answer_pictures, evidence, figures, layout, scoreboard, specification_curve, strips)
-    names = {module.__name__.rpartition(".")[2]: module for module in used}
-    return page("report.html", _FILTERS, names)
+    used = (answer_pictures, evidence, figures, scoreboard, specification_curve, strips)
+    return page("report.html", used, address=_address, data=_address_of, settings=_settings)
 
 
 def _address(text: str) -> Markup:
@@ -51,26 +50,3 @@ def _address_of(drawing: bytes) -> str:
     if not drawing:
         return ""
     return f"data:image/svg+xml;base64,{base64.b64encode(drawing).decode()}"
-
-
-_FILTERS: dict[str, Callable[..., object]] = {
-    "address": _address,
-    "data": _address_of,
-    "css": css_class,
-    "curve": specification_curve.draw,
-    "evidence": evidence.line,
-    "dots": strips.dots,
-    "legend": figures.legend,
-    "plural": layout.plural,
-    "said": specification_curve.said,
-    "settings": _settings,
-    "told": evidence.of_table,
-    "range": evidence.span,
-    "badge": badge,
-    "word": badge,
-}
-_OF_LAYOUT = (
-    "by_seed", "cell_name", "differences", "findings_of", "has_more", "number", "places",
-    "published", "span",
-)  # fmt: skip
-_FILTERS |= {name: getattr(layout, name) for name in _OF_LAYOUT}

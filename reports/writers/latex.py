@@ -74,8 +74,8 @@ def render_table(report: Report, table: TableResult) -> str:
     whose = "our trials" if report.external is None else "trials that were made elsewhere"
     whose += ", some of earlier code," if report.edited else ""
     caption = (
-        f"{report.paper}, {layout.title(table)}: {table.title}. Printed, and beneath it the mean "
-        f"of {whose} with the verdict. {layout.badge(report, table.word)}: {table.reason}"
+        f"{report.paper}, {layout.named(table.id)}: {table.title}. Printed, and beneath it the "
+        f"mean of {whose} with the verdict. {table.word} · {report.profile}: {table.reason}"
     )
     # Letters that have no meaning to TeX.
     label = re.sub(r"[^A-Za-z0-9:-]", "-", layout.anchor(report, table))

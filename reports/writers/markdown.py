@@ -1,7 +1,7 @@
 """The report as Markdown that renders on a code host, with collapsible details."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from ...benchmark.results import CellResult, Report, TableResult
 from .. import evidence, layout, scoreboard, specification_curve
@@ -15,22 +15,19 @@ LIMIT = 1_000_000
 
 def render(reports: Sequence[Report], limit: int = LIMIT) -> str:
     """The report as Markdown of at most `limit` bytes; if longer, the overview, which says so."""
-    used = (evidence, layout, scoreboard, specification_curve)
-    names: dict[str, object] = {one.__name__.rpartition(".")[2]: one for one in used}
-    names["written"] = md.Written
-    filters: dict[str, Callable[..., object]] = {
-        "address": md.address,
-        "block": md.block,
-        "code": md.code,
-        "codes": _codes,
-        "counted": _counted,
-        "reasons": _reasons,
-        "short": _short,
-        "strong": md.strong,
-    }
-    template = page("report.md", filters, names)
+    template = page(
+        "report.md",
+        (evidence, scoreboard, specification_curve),
+        address=md.address,
+        block=md.block,
+        code=md.code,
+        codes=_codes,
+        counted=_counted,
+        reasons=_reasons,
+        short=_short,
+    )
     for whole in (True, False):
-        text = md.without_gaps(template.render(reports=reports, whole=whole))
+        text = md.without_gaps(template.render(reports=reports, whole=whole, written=md.Written))
         if len(text.encode("utf-8", "replace")) <= limit:
             break
     return text

@@ -1,6 +1,5 @@
 """What a notebook or a script asks for: papers, a plan, a run, a judgement, a report."""
 
-import os
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -70,7 +69,7 @@ def plan(
 
     Raises `SpecError` for a name or a setting that does not exist.
     """
-    folder = data_dir or os.environ.get("FEDREPRO_DATA") or configured().get("data-dir")
+    folder = data_dir or configured().get("data-dir")
     return make_plan(
         under(_paper(paper), readings),
         configured().get("profile", "reduced") if profile is None else profile,

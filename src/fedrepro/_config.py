@@ -14,7 +14,7 @@ _PLACES = (Path("fedrepro.toml"), ()), (Path("pyproject.toml"), ("tool", "fedrep
 
 
 def configured() -> dict[str, Any]:
-    """What the working folder's files set, by key; $FEDREPRO_DATA comes before `data-dir`. Raises
+    """What the working folder's files set, by key; $FEDREPRO_DATA stands for `data-dir`. Raises
     `FedreproError` for a file that is no TOML, an unknown key and a value of another type."""
     found: dict[str, Any] = {}
     for file, section in _PLACES:
@@ -37,5 +37,5 @@ def configured() -> dict[str, Any]:
             if found.setdefault(key, value) != value:
                 raise FedreproError(f"{where}: {key} is another one in {_PLACES[0][0]}; keep one")
     if os.environ.get("FEDREPRO_DATA"):
-        found.pop("data-dir", None)
+        found["data-dir"] = os.environ["FEDREPRO_DATA"]
     return found

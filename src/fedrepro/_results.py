@@ -22,7 +22,7 @@ class Results:
     @cached_property
     def cells(self) -> "pd.DataFrame":
         """A row for each printed number, with ours and the verdict."""
-        return _frame(rows.cells(self.report))
+        return _frame(rows.cells(self.report, self.report.tables))
 
     @cached_property
     def trials(self) -> "pd.DataFrame":
@@ -32,12 +32,12 @@ class Results:
     @cached_property
     def claims(self) -> "pd.DataFrame":
         """A row for each claim of the text; differences are signed as it is stated."""
-        return _frame(rows.claims(self.report))
+        return _frame(rows.claims(self.report, self.report.tables))
 
     @cached_property
     def controls(self) -> "pd.DataFrame":
         """A row for each positive control, with the columns of `claims`."""
-        return _frame(rows.claims(self.report, of_controls=True))
+        return _frame(rows.claims(self.report, self.report.controls))
 
     @cached_property
     def picture(self) -> "pd.DataFrame":

@@ -112,7 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             words = sys.argv[1:] if arguments is None else arguments
             args = parse(words)
-            _options.complete(args)
+            _options.check(args)
             code = _executed(args)
             # What waits in the buffer may still be refused; at exit nobody could say so.
             sys.stdout.flush()
@@ -141,7 +141,3 @@ def _executed(args: argparse.Namespace) -> int:
         place = traceback.extract_tb(error.__traceback__)[-1]
         said = f"{place.filename}:{place.lineno} raises {type(error).__name__}"
         raise FedreproError(f"{said}, so the command did not come to its end") from None
-
-
-if __name__ == "__main__":
-    sys.exit(script())

@@ -29,7 +29,7 @@ def test_a_file_gives_the_defaults_and_the_command_line_wins(
     assert parse(["report", "cpcfl"]).profile == "smoke"
     assert parse(["show", "cpcfl", "3", "--profile", "paper"]).profile == "paper"
     monkeypatch.setenv("FEDREPRO_DATA", "elsewhere")
-    assert "data-dir" not in configured()
+    assert configured()["data-dir"] == "elsewhere"
 
 
 def test_python_takes_the_file_and_finds_papers_of_ones_own(

@@ -21,8 +21,8 @@ def test_a_grid_keeps_the_papers_order_and_leaves_gaps_where_nothing_was_printed
 @pytest.mark.parametrize(
     ("id", "title"), [("B.14", "Table B.14"), ("figure-4", "Figure 4"), ("text-3.5", "Text of 3.5")]
 )
-def test_numbers_of_the_running_text_are_no_table(report: Report, id: str, title: str) -> None:
-    assert layout.title(replace(report.tables[0], id=id)) == title
+def test_numbers_of_the_running_text_are_no_table(id: str, title: str) -> None:
+    assert layout.named(id) == title
 
 
 def test_a_departure_is_told_once_with_the_tables_that_it_concerns(report: Report) -> None:
@@ -31,11 +31,13 @@ def test_a_departure_is_told_once_with_the_tables_that_it_concerns(report: Repor
     assert [tables for _, tables in layout.gathered(report, "unstated")] == ["all"]
 
 
-def test_reproduced_values_are_shown_with_the_printed_number_of_decimals() -> None:
-    assert layout.decimals("41.20") == 2
-    assert layout.decimals("0.3708") == 4
-    assert layout.decimals("≈ 23") == 0
-    assert layout.decimals("—") == 2
+@pytest.mark.parametrize(
+    ("published", "places"), [("41.20", 2), ("0.3708", 4), ("≈ 23", 0), ("1,024", 0), ("—", 2)]
+)
+def test_reproduced_values_are_shown_with_the_published_number_of_decimals(
+    cell: CellResult, published: str, places: int
+) -> None:
+    assert layout.places(replace(cell, published=published)) == places
 
 
 @pytest.mark.parametrize("places", range(5))

@@ -7,7 +7,6 @@ torch or scipy is imported where it is needed: `fedrepro list` takes no seconds.
 import argparse
 import contextlib
 import math
-import os
 import re
 import tomllib
 import typing
@@ -36,8 +35,6 @@ _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _LONGEST_S = 1e8
 _ANYWHERE = ((None, "auto"), (None, "cpu"))
 """Cluster and device that every machine has, which is known without torch."""
-USUAL = "reduced"
-"""The profile where none is named."""
 
 
 def option(*names: str, **settings: Any) -> Argument:
@@ -112,9 +109,9 @@ def trials(help: str) -> Argument:
     return option("--trials", type=whole_number(1, limits.TRIALS), metavar="N", help=help)
 
 
-def profile(help: str = "default: reduced", default: str | None = USUAL) -> Argument:
+def profile(help: str = "default: reduced") -> Argument:
     """How much is run."""
-    return option("--profile", default=default, help=help)
+    return option("--profile", default="reduced", help=help)
 
 
 SPECS = folder(
@@ -206,12 +203,10 @@ EXECUTION = (
 """How trials are run."""
 
 
-def complete(args: argparse.Namespace) -> None:
-    """Fills in the folder of data, and checks where trials would run, whatever is stored. Of
-    commands that read specs, it also says which names of other packages are left out. Raises
-    `FedreproError` for a device or a cluster that is not there."""
-    if getattr(args, "data_dir", "") is None and os.environ.get("FEDREPRO_DATA"):
-        args.data_dir = Path(os.environ["FEDREPRO_DATA"])
+def check(args: argparse.Namespace) -> None:
+    """Checks where trials would run, whatever is stored. Of commands that read specs, it says which
+    names of other packages are left out. Raises `FedreproError` for a device or a cluster that is
+    not there."""
     for told in names.left_out() if "specs" in args else ():
         complain(told)
     if "cluster" not in args or (args.cluster, args.device) in _ANYWHERE:

@@ -1,9 +1,8 @@
 """Check the published numbers against each other; trains nothing."""
 
 import argparse
-from collections import Counter
 
-from fedrepro.benchmark.audit.findings import STATUSES, findings_for
+from fedrepro.benchmark.audit.findings import findings_for
 from fedrepro.commands import _options as options
 from fedrepro.commands._terminal import folded, print_json
 
@@ -18,14 +17,17 @@ ARGUMENTS = (
 
 def execute(args: argparse.Namespace) -> int:
     """1 if anything is inconsistent and --strict was given, else 0."""
+    from fedrepro.reports.audit import FILES, counts
+    from fedrepro.reports.publish import replacing, write_text
+
     audited = [(paper, findings_for(paper)) for paper in options.papers(args)]
     findings = [one for _, found in audited for one in found]
     if args.json:
         print_json([one.as_plain() for one in findings])
     else:
         for paper, found in audited:
-            counts = Counter(one.status for one in found)
-            print(f"{paper.id}: " + ", ".join(f"{counts[status]} {status}" for status in STATUSES))
+            counted = (f"{n} {status}" for status, n in counts(found).items())
+            print(f"{paper.id}: {', '.join(counted)}")
             for status in ("inconsistent", "undecidable"):
                 for one in (each for each in found if each.status == status):
                     print(f"\n  {status.upper()}  {one.id}")
@@ -34,9 +36,6 @@ def execute(args: argparse.Namespace) -> int:
                     print(folded(f"    computed:  {one.computed}", 15))
             print()
     if args.out is not None:
-        from fedrepro.reports.audit import FILES
-        from fedrepro.reports.publish import replacing, write_text
-
         with replacing(args.out, FILES) as aside:
             for name, render in FILES.items():
                 write_text(aside / name, render(audited))

@@ -1,16 +1,15 @@
 """Say what would be trained, and how long it takes."""
 
 import argparse
-from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING
 
 from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.store.store import Store
 from fedrepro.commands import _options as options
+from fedrepro.commands._judged import store_at
 
 if TYPE_CHECKING:
-    from fedrepro.benchmark.config import Trial
     from fedrepro.benchmark.planning.estimate import TrialTimes
 
 EXAMPLE = "fedrepro plan cpcfl --profile paper"
@@ -32,27 +31,27 @@ def execute(args: argparse.Namespace) -> int:
     from fedrepro.benchmark.planning.summary import Summary
 
     alone = options.one_is_named(args)
-    store = Store(args.store)
+    store = store_at(args.store)
     estimator = cache(lambda: options.estimator_for(args, store))
-    size: Counter[str] = Counter()
-    missing: dict[Trial, None] = {}
+    found: list[Summary] = []
     for paper in options.papers_with_profile(args):
         plan = options.plan(args, paper)
         if args.measure:
             _measure(plan, store, estimator(), args)
             estimator.cache_clear()
         summary = Summary(plan, store, estimator)
-        size.update(papers=1, cells=len(summary.plan.cells), trials=summary.trials)
-        missing.update(dict.fromkeys(summary.missing))
+        found.append(summary)
         print(*(summary.lines() if alone else [summary.line()]), sep="\n", flush=True)
         for run in plan.runs if args.runs else ():
             print(f"  {run.key}  {summary.sharing.get(run, 0):>3} cells  {run.description}")
+    trials = sum(one.trials for one in found)
     if not alone:
+        missing = [trial for one in found for trial in one.missing]
         left = estimator().of(missing) if missing else None
-        print(f"{size['papers']} papers: {size['cells']} cells, {size['trials']} trials")
-        lines = ["no trial is missing"] if left is None else [*left.lines()]
-        print(*lines, sep="\n")
-    return 0 if size["trials"] else 3
+        cells = sum(len(one.plan.cells) for one in found)
+        print(f"{len(found)} papers: {cells} cells, {trials} trials")
+        print(*(["no trial is missing"] if left is None else left.lines()), sep="\n")
+    return 0 if trials else 3
 
 
 def _measure(plan: Plan, store: Store, known: "TrialTimes", args: argparse.Namespace) -> None:

@@ -1,15 +1,13 @@
 """List what a paper leaves open, and other interpretations of it."""
 
 import argparse
-import shutil
-from textwrap import indent, wrap
 
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.spec.readings import choices_of, readings_of
 from fedrepro.commands import _options as options
+from fedrepro.commands._terminal import folded
 
 EXAMPLE = "fedrepro readings fedrlc"
-_WIDTH = 100
 ARGUMENTS = (
     *options.PAPER,
     options.profile("where runs are counted (default: reduced)"),
@@ -27,21 +25,16 @@ def execute(args: argparse.Namespace) -> None:
     for choice, table in shown:
         where = "" if table is None else f" (table {table})"
         print(f"{choice.name or '-'}{where}: {choice.setting}")
-        print(_paragraph(f"taken: {choice.taken}. {choice.why}"))
+        print(folded(f"    taken: {choice.taken}. {choice.why}", 4))
         for one in choice.alternatives:
             print(f"  --reading {one.name}: {changes[one.name]}")
-            print(_paragraph(f"{one.taken}. {one.why}. Speaks for it: {one.speaks}", "      "))
+            print(folded(f"      {one.taken}. {one.why}. Speaks for it: {one.speaks}", 6))
     n_open = sum(bool(choice.alternatives) for choice, _ in choices)
     n_fixed = len(choices) - n_open
     print(
         f"{paper.id}: {n_open} choices with {len(changes)} other readings; {n_fixed} choices "
         "without another one to select" + ("" if args.all else " (--all lists them)")
     )
-
-
-def _paragraph(text: str, margin: str = "    ") -> str:
-    width = min(shutil.get_terminal_size((_WIDTH, 24)).columns, _WIDTH)
-    return indent("\n".join(wrap(text, width - len(margin))), margin)
 
 
 def _change(plan: Plan, name: str) -> str:

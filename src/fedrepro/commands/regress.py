@@ -71,8 +71,8 @@ def execute(args: argparse.Namespace) -> int:
         from fedrepro.reports.publish import write_report
 
         write_report([report for report, _, _ in found], args.out)
-        for name, text in regressions.files(compared).items() if compared else ():
-            write_whole(args.out / name, text.encode())
+        for name, render in regressions.FILES.items() if compared else ():
+            write_whole(args.out / name, render(compared).encode())
         print(f"report: {args.out / 'report.html'}")
     return max(code for _, _, code in found)
 
