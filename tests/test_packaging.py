@@ -180,8 +180,7 @@ def test_the_guide_to_tables_is_followed_literally_in_an_empty_folder(
     scripts: Path, tmp_path: Path
 ) -> None:
     """Every command of docs/adding-a-table.md in its order; only the printed table is given."""
-    guide = (ROOT / "docs" / "adding-a-table.md").read_text(encoding="utf-8")
-    commands = "".join(re.findall(r"```bash\n(.*?)```", guide, re.DOTALL))
+    commands = "".join(blocks("adding-a-table.md", "bash"))
     assert "fedrepro new-table table7.csv" in commands
     (tmp_path / "table7.csv").write_text("Method,Accuracy\nFedAvg,70.0\nFedProx,72.0\n")
     told = in_bash(scripts, commands, tmp_path)

@@ -244,7 +244,7 @@ class Cell:
 
     @property
     def label(self) -> str:
-        """`row | column`, as claims and messages name the cell."""
+        """`row @ column`, as claims and messages name the cell."""
         return f"{'|'.join(self.row)} @ {'|'.join(self.column)}"
 
     @property

@@ -38,14 +38,21 @@ TINY: dict[str, Any] = {
     "training": {"rounds": 2, "local_epochs": 1},
 }
 """Three clients and two rounds on real digits: a fraction of a second a trial."""
+OWN: dict[str, Any] = {"pretraining": {"method": "simclr", "shared": False}}
+"""An encoder pre-trained in every trial."""
+ROWS: dict[str, dict[str, Any]] = {"fedavg": {}, "ifca": {"method": "ifca"}, "pretrained": OWN}
 _HEAD = "[experiment.clients]\n"
 
 
-def write_made_up(root: Path, paper: str, table: str) -> Path:
+def write_made_up(root: Path, paper: str, table: str | None = None, **more: str | None) -> Path:
+    """The folder of `made-up`: its paper.toml, 3.toml and files of other names; None is no file."""
     folder = root / "made-up"
-    folder.mkdir(exist_ok=True)
-    (folder / "paper.toml").write_text(paper, encoding="utf-8")
-    (folder / "3.toml").write_text(table, encoding="utf-8")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in {"paper": paper, "3": table, **more}.items():
+        file = folder / f"{name}.toml"
+        file.unlink(missing_ok=True)
+        if text is not None:
+            file.write_text(text, encoding="utf-8")
     return folder
 
 

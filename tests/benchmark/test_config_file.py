@@ -12,8 +12,6 @@ Said = pytest.CaptureFixture[str]
 
 @pytest.fixture(autouse=True)
 def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("FEDREPRO_TABLES", "FEDREPRO_DATA"):
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
 
 

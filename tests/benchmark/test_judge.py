@@ -110,22 +110,29 @@ class Shelf:
         return self.arrays
 
 
+OURS, BASE = config("ours"), config("base")
+CLOSE = [[0.1, 0.700], [0.2, 0.701], [0.3, 0.702]]
+
+
+def both_trained():
+    """Ours, and a baseline whose trials lie ten points below."""
+    return Shelf().put(OURS, CLOSE).put(BASE, [[0.1, 0.60], [0.2, 0.61], [0.1, 0.604]])
+
+
 def judged(plan, store, not_run=None):
     return judge(plan, load_trials(plan, store, not_run), command="fedrepro run p")
 
 
-def single(text, values, *, read=None, departures=(), margin=2.0, own=None, store=None, **more):
-    run, one = config("ours"), cell("A|B", text, margin=own, **more)
-    planned = PlannedCell(run, None, read or "final", departures, cell=one)
-    shelf = (store or Shelf()).put(run, values)
-    report = judged(plan_of([table([one], margin=margin)], [planned]), shelf)
-    return report.tables[0].cells[0]
-
-
-def plan_for(run, text, departures=(), **more):
-    one = cell("A|B", text)
-    planned = PlannedCell(run, None, "final", departures, cell=one)
+def plan_for(one, departures=(), *, run=OURS, reason=None, read="final", **more):
+    """A table of one cell; a text is what is printed in it."""
+    one = cell("A|B", one) if isinstance(one, str) else one
+    planned = PlannedCell(run, reason, read, departures, cell=one)
     return plan_of([table([one], **more)], [planned])
+
+
+def single(text, values, departures=(), *, read="final", margin=2.0, own=None, store=None, **more):
+    plan = plan_for(cell("A|B", text, margin=own, **more), departures, read=read, margin=margin)
+    return only(judged(plan, (store or Shelf()).put(OURS, values)))
 
 
 def bound(cells, runs, departures=()):
@@ -139,9 +146,6 @@ def only(report):
     return report.tables[0].cells[0]
 
 
-CLOSE = [[0.1, 0.700], [0.2, 0.701], [0.3, 0.702]]
-
-
 def test_a_cell_shows_its_reading_in_its_unit_by_trial():
     found = single("70.10", CLOSE)
     assert found.trials == pytest.approx((70.0, 70.1, 70.2))
@@ -151,46 +155,39 @@ def test_a_cell_shows_its_reading_in_its_unit_by_trial():
     assert (found.published, found.verdict.word) == ("70.10", "REPRODUCED")
     early = single("20.00", CLOSE, read=1)
     assert early.trials == pytest.approx((10.0, 20.0, 30.0))
+    best = single("90.00", [[0.9, 0.1], [0.8, 0.2]], read="best")
+    assert best.trials[:2] == pytest.approx((90.0, 80.0))
     fraction = single("0.70", CLOSE, unit="")
     assert fraction.trials == pytest.approx((0.70, 0.701, 0.702))
 
 
-def test_best_is_the_best_round():
-    found = single("90.00", [[0.9, 0.1], [0.8, 0.2]], read="best")
-    assert found.trials[:2] == pytest.approx((90.0, 80.0))
-
-
 def test_a_run_with_a_departure_is_never_judged():
-    found = single("70.10", CLOSE, departures=(SCALED,))
+    found = single("70.10", CLOSE, (SCALED,))
     assert (found.verdict.word, found.verdict.detail) == ("NOT COMPARED", "SCALED")
     assert "training.rounds" in found.verdict.reason
     assert found.mean == pytest.approx(70.1)
 
 
 def test_equal_departures_of_a_table_are_shown_once_in_the_order_of_its_cells():
-    run, other = config("ours"), Departure("clients.count", "100", "5", "time")
+    other = Departure("clients.count", "100", "5", "time")
     cells = [cell("A", "70.10"), cell("B", "60.00")]
     planned = [
-        PlannedCell(run, None, "final", departures, cell=one)
+        PlannedCell(OURS, None, "final", departures, cell=one)
         for one, departures in zip(cells, ((SCALED, other), (other, replace(SCALED))), strict=True)
     ]
-    found = judged(plan_of([table(cells)], planned), Shelf().put(run, CLOSE)).tables[0]
+    found = judged(plan_of([table(cells)], planned), Shelf().put(OURS, CLOSE)).tables[0]
     assert found.departures == (SCALED, other)
     assert [one.departures for one in found.cells] == [(0, 1), (1, 0)]
 
 
-def test_data_that_are_not_the_release_are_a_departure():
-    found = single("70.10", CLOSE, store=Shelf(released=False))
-    assert found.verdict.detail == "SCALED"
-    assert "data.digits/train" in found.verdict.reason
-
-
 @pytest.mark.parametrize("released", [True, False])
 def test_what_must_be_known_of_the_data_is_a_note_or_a_departure(released):
-    run = config("ours")
-    [found] = judged(plan_for(run, "70.10"), Shelf(released=released).put(run, CLOSE)).tables
+    [found] = judged(plan_for("70.10"), Shelf(released=released).put(OURS, CLOSE)).tables
     assert ("digits/train: folder" in found.notes) is released
     assert [one.here for one in found.departures] == ([] if released else ["folder"])
+    verdict = found.cells[0].verdict
+    assert verdict.detail == ("REPRODUCED" if released else "SCALED")
+    assert ("data.digits/train" in verdict.reason) is not released
 
 
 def test_pretraining_on_data_that_are_not_the_release_scales_the_run_that_starts_from_it():
@@ -198,45 +195,39 @@ def test_pretraining_on_data_that_are_not_the_release_scales_the_run_that_starts
     run = config("ours", start=before)
     shelf = Shelf().put(run, CLOSE)
     shelf.released = False
-    report = judged(plan_for(run, "70.10"), shelf.put(before, CLOSE))
+    report = judged(plan_for("70.10", run=run), shelf.put(before, CLOSE))
     assert only(report).verdict.detail == "SCALED"
     assert report.scaled
 
 
 def test_nothing_stored_is_not_run_and_a_failure_is_an_error():
-    run = config("ours")
-    plan = plan_for(run, "70.10")
-
     def verdict(store, **more):
-        return only(judged(plan, store, **more)).verdict
+        return only(judged(plan_for("70.10"), store, **more)).verdict
 
     assert verdict(Shelf()).word == "NOT RUN"
-    failed = verdict(Shelf(errors={(run, 1): "diverged at round 7"}))
+    failed = verdict(Shelf(errors={(OURS, 1): "diverged at round 7"}))
     assert (failed.word, "trial 1: diverged at round 7" in failed.reason) == ("FAILED", True)
-    stale = verdict(Shelf(stale={(run, 0): ["methods/a.py"]}))
+    stale = verdict(Shelf(stale={(OURS, 0): ["methods/a.py"]}))
     assert (stale.word, "methods/a.py" in stale.reason) == ("NOT RUN", True)
-    blocked = verdict(Shelf(), not_run={run.key: "stl10 is missing"})
+    blocked = verdict(Shelf(), not_run={OURS.key: "stl10 is missing"})
     assert (blocked.word, blocked.reason) == ("NOT RUN", "stl10 is missing.")
 
 
 def test_failed_pretraining_is_named_by_the_cell_that_starts_from_it():
     before = config("simclr")
-    run = config("ours", start=before)
-    plan = plan_for(run, "70.10")
+    plan = plan_for("70.10", run=config("ours", start=before))
     found = only(judged(plan, Shelf(errors={(before, 0): "diverged at round 1"})))
     assert found.verdict.word == "FAILED"
     assert "simclr on digits" in found.verdict.reason
 
 
+@pytest.mark.parametrize("departures", [(), (SCALED,)])
 @pytest.mark.parametrize("text", ["70.10", "70.10 ± 0.50", "90.00"])
-def test_a_cell_that_lost_a_trial_names_it_and_is_not_judged_by_the_others(text):
-    run = config("ours")
-    plan = plan_for(run, text)
-    shelf = Shelf(errors={(run, 0): "diverged at round 7"}).put(run, CLOSE[1:], first=1)
-    report = judged(plan, shelf)
-    found = report.tables[0].cells[0]
+def test_a_cell_that_lost_a_trial_names_it_and_is_not_judged_by_the_others(text, departures):
+    shelf = Shelf(errors={(OURS, 0): "diverged at round 7"}).put(OURS, CLOSE[1:], first=1)
+    found = only(judged(plan_for(text, departures), shelf))
     assert found.trials == pytest.approx((None, 70.1, 70.2))
-    assert found.verdict.word == "INCONCLUSIVE"
+    assert found.verdict.detail == ("SCALED" if departures else "INCONCLUSIVE")
     assert "2 of 3 trials finished; failed: trial 0: diverged at round 7." in found.verdict.reason
     assert found.verdict.difference == pytest.approx(found.mean - float(text.split()[0]))
     assert found.failed == ("trial 0: diverged at round 7",)
@@ -244,37 +235,33 @@ def test_a_cell_that_lost_a_trial_names_it_and_is_not_judged_by_the_others(text)
 
 
 def test_a_mean_over_fewer_clients_says_so_and_is_not_judged():
-    run, name = config("ours"), "auroc_ovr_macro_by_client"
-    one = cell("A|B", "70.10", metric=name)
-    planned = PlannedCell(run, None, "final", (), cell=one)
-    shelf = Shelf().put(run, CLOSE, metric=name)
+    name = "auroc_ovr_macro_by_client"
+    shelf = Shelf().put(OURS, CLOSE, metric=name)
     for record in shelf.records.values():
         record.counts["undefined_auroc"] = 3
-    found = judged(plan_of([table([one])], [planned]), shelf).tables[0].cells[0]
+    found = only(judged(plan_for(cell("A|B", "70.10", metric=name)), shelf))
     assert found.verdict.word == "INCONCLUSIVE"
     assert "undefined for up to 3 clients" in found.verdict.reason
 
 
 def test_a_cell_whose_trials_are_not_all_made_yet_is_not_judged_either():
-    run = config("ours")
-    plan = plan_for(run, "70.10")
-    found = only(judged(plan, Shelf().put(run, CLOSE[:2])))
+    plan = plan_for("70.10")
+    found = only(judged(plan, Shelf().put(OURS, CLOSE[:2])))
     assert found.verdict.word == "INCONCLUSIVE"
     assert "2 of 3 trials finished; the others are not stored." in found.verdict.reason
     assert found.failed == ()
-    stale = Shelf(stale={(run, 2): ["methods/a.py"]}).put(run, CLOSE[:2])
+    stale = Shelf(stale={(OURS, 2): ["methods/a.py"]}).put(OURS, CLOSE[:2])
     assert "methods/a.py" in only(judged(plan, stale)).verdict.reason
-    assert only(judged(plan, Shelf().put(run, CLOSE))).verdict.word == "REPRODUCED"
+    assert only(judged(plan, Shelf().put(OURS, CLOSE))).verdict.word == "REPRODUCED"
 
 
 def test_where_looks_are_declared_a_cell_is_judged_once_at_the_last():
-    run = config("ours")
-    plan = plan_for(run, "70.10")
+    plan = plan_for("70.10")
     looking = replace(plan, profile=replace(plan.profile, looks=(3, 5)))
 
     def verdict(values, **shelf):
         asked = replace(looking, trials=len(values))
-        stored = Shelf(**shelf).put(run, [v for v in values if v is not None])
+        stored = Shelf(**shelf).put(OURS, [v for v in values if v is not None])
         return only(judged(asked, stored)).verdict
 
     close = [*CLOSE, [0.1, 0.7], [0.1, 0.702]]
@@ -288,34 +275,22 @@ def test_where_looks_are_declared_a_cell_is_judged_once_at_the_last():
     assert "Of 6 trials the first 5 count: so many are declared." in far.reason
     # What is missing beyond the last look takes no verdict away, and before it does.
     assert verdict([*close, None]).word == "REPRODUCED"
-    lost = verdict([*close[:4], None], errors={(run, 4): "diverged"})
+    lost = verdict([*close[:4], None], errors={(OURS, 4): "diverged"})
     assert lost.word == "INCONCLUSIVE"
     assert "diverged" in lost.reason
 
 
-def test_a_scaled_cell_that_lost_a_trial_says_so():
-    run = config("ours")
-    plan = plan_for(run, "70.10", (SCALED,))
-    shelf = Shelf(errors={(run, 2): "diverged at round 7"}).put(run, CLOSE[:2])
-    found = only(judged(plan, shelf))
-    assert found.verdict.detail == "SCALED"
-    assert "2 of 3 trials finished; failed: trial 2: diverged at round 7." in found.verdict.reason
-
-
 @pytest.mark.parametrize("lost", ["ours", "base"])
 def test_a_claim_never_holds_on_the_trials_that_are_left(lost):
-    ours, base = config("ours"), config("base")
     cells = [cell("Ours", "70.10"), cell("Base", "60.00")]
     main = table(
         cells,
         claims=[Claim("better", "s", "'Ours' > 'Base'"), Claim("worse", "s", "'Base' > 'Ours'")],
     )
-    planned = bound(cells, (ours, base))
-    shelf = Shelf().put(ours, CLOSE).put(base, [[0.1, 0.60], [0.2, 0.61], [0.1, 0.604]])
-    plan = plan_of([main], planned)
+    plan, shelf = plan_of([main], bound(cells, (OURS, BASE))), both_trained()
     words = [claim.word for claim in judged(plan, shelf).tables[0].claims]
     assert words == ["HOLDS", "OPPOSITE"]
-    run = ours if lost == "ours" else base
+    run = OURS if lost == "ours" else BASE
     del shelf.records[run, 1]
     shelf.errors[run, 1] = "diverged at round 7"
     for claim in judged(plan, shelf).tables[0].claims:
@@ -326,17 +301,16 @@ def test_a_claim_never_holds_on_the_trials_that_are_left(lost):
 
 @pytest.mark.parametrize("departures", [(), (SCALED,)])
 def test_a_failed_trial_is_counted_and_makes_the_exit_code_1(departures):
-    run = config("ours")
-    plan = plan_for(run, "70.10", departures)
-    assert exit_code([judged(plan, Shelf().put(run, CLOSE))]) == 0
-    shelf = Shelf(errors={(run, 2): "diverged at round 7"}).put(run, CLOSE[:2])
+    plan = plan_for("70.10", departures)
+    assert exit_code([judged(plan, Shelf().put(OURS, CLOSE))]) == 0
+    shelf = Shelf(errors={(OURS, 2): "diverged at round 7"}).put(OURS, CLOSE[:2])
     report = judged(plan, shelf)
     assert failed_trials(report) == ("ours on digits, trial 2: diverged at round 7",)
     assert exit_code([report]) == 1
 
 
 def test_numbers_that_were_only_recomputed_are_a_result_where_nothing_waits_for_a_run():
-    report = judged(plan_for(None, "1"), Shelf())
+    report = judged(plan_for("1", run=None), Shelf())
     (shown,) = report.tables
     (one,) = shown.cells
     counted = replace(one, kind="analytic", verdict=Verdict("EXACT", "r"))
@@ -358,14 +332,11 @@ def test_cells_that_are_no_experiment_keep_their_words():
         "NOT RUN": cell("A|B", "70.1", skip="quoted from another paper"),
     }
     for word, one in words.items():
-        planned = PlannedCell(None, one.skip or "descriptive", "final", (), cell=one)
-        found = only(judged(plan_of([table([one])], [planned]), Shelf()))
+        found = only(judged(plan_for(one, run=None, reason=one.skip or "descriptive"), Shelf()))
         assert found.verdict.word == word
         assert (found.run, found.command) == (None, None)
-    dash = cell("A|B", "—")
-    planned = PlannedCell(None, "nothing is printed", "final", (), cell=dash)
-    found = only(judged(plan_of([table([dash])], [planned]), Shelf()))
-    assert "dash" in found.verdict.reason
+    dash = judged(plan_for("—", run=None, reason="nothing is printed"), Shelf())
+    assert "dash" in only(dash).verdict.reason
 
 
 def test_a_measured_cell_without_print_is_shown_and_not_judged():
@@ -389,10 +360,9 @@ def test_a_columns_own_margin_goes_before_the_tables_and_holds_in_its_unit():
 
 
 def test_a_margin_that_covers_other_rows_says_how_many():
-    run, rows = config("ours"), {"A": "70.10", "B": "69.00", "C": "60.00"}
+    rows = {"A": "70.10", "B": "69.00", "C": "60.00"}
     cells = [cell(row, text) for row, text in rows.items()]
-    planned = bound(cells, [run] * len(cells))
-    shelf = Shelf().put(run, CLOSE)
+    planned, shelf = bound(cells, [OURS] * len(cells)), Shelf().put(OURS, CLOSE)
     wide = judged(plan_of([table(cells, margin=6.0)], planned), shelf).tables[0].cells
     for one in wide[:2]:
         assert one.verdict.reason.endswith("This margin also covers 1 of 2 other rows.")
@@ -401,35 +371,26 @@ def test_a_margin_that_covers_other_rows_says_how_many():
 
 
 @pytest.mark.parametrize(
-    ("ddof", "runs", "words"),
-    [(None, 5, {"REPRODUCED"}), (0, None, {"INCONCLUSIVE"}), (None, 1, {"INCONCLUSIVE"})],
+    ("ddof", "runs", "word"),
+    [(None, 5, "REPRODUCED"), (0, None, "INCONCLUSIVE"), (None, 1, "INCONCLUSIVE")],
 )
-def test_a_spread_that_the_paper_does_not_explain_costs_no_report(ddof, runs, words):
-    run = config("ours")
-    plan = plan_for(run, "70.10 ± 0.50", ddof=ddof, runs=runs)
-    found = only(judged(plan, Shelf().put(run, CLOSE)))
-    assert {found.verdict.word} == words
+def test_a_spread_that_the_paper_does_not_explain_costs_no_report(ddof, runs, word):
+    plan = plan_for("70.10 ± 0.50", ddof=ddof, runs=runs)
+    assert only(judged(plan, Shelf().put(OURS, CLOSE))).verdict.word == word
 
 
-def test_commands_re_run_a_cell_as_the_plan_did():
-    run, one = config("ours"), cell("A b|B", "70.10")
-    planned = PlannedCell(run, None, "final", (), cell=one)
-    plan = plan_of([table([one])], [planned], trials=5, on="mnist")
+def test_commands_re_run_a_cell_as_the_plan_did_with_what_was_set_on_the_command_line():
+    sets = (("training.rounds", 3), ("clients.data", "mnist"), ("pretraining.shared", True))
+    plan = replace(plan_for(cell("A b|B", "70.10")), trials=5, on="mnist")
     found = judged(plan, Shelf()).tables[0]
     assert found.command == "fedrepro run p --tables 3 --profile paper --on mnist --trials 5"
     assert "--rows 'A b|B'" in found.cells[0].command
-
-
-def test_commands_repeat_what_was_set_on_the_command_line():
-    sets = (("training.rounds", 3), ("clients.data", "mnist"), ("pretraining.shared", True))
-    plan = replace(plan_for(config("ours"), "70.10"), sets=sets)
-    words = shlex.split(judged(plan, Shelf()).tables[0].command)
+    words = shlex.split(judged(replace(plan, sets=sets), Shelf()).tables[0].command)
     given = [words[i + 1] for i, word in enumerate(words) if word == "--set"]
     assert tuple(parse_sets(given)) == sets
 
 
 def claims_report(selected=("3",)):
-    ours, base = config("ours"), config("base")
     protocol = {"clients": {"data": "stl10", "count": 60}, "training": {"rounds": 100}}
     cells = [
         cell(row, text, experiment=protocol) for row, text in (("Ours", "70.10"), ("Base", "60.00"))
@@ -441,12 +402,11 @@ def claims_report(selected=("3",)):
         figure=Figure("curves"),
     )
     main = table(cells, claims=[Claim("better", "s", "'Ours' > 'Base'")])
-    planned = bound(cells, (ours, base), (SCALED,))
+    planned = bound(cells, (OURS, BASE), (SCALED,))
     label = ("a", "Ours")
-    drawing = PlannedCell(ours, None, "final", (SCALED,), cell=unprinted({}, row=label))
-    plan = plan_of([main, figure], planned if "3" in selected else [], drawings=[drawing], trials=3)
-    shelf = Shelf().put(ours, CLOSE).put(base, [[0.1, 0.60], [0.2, 0.61], [0.1, 0.604]])
-    return judged(plan, shelf)
+    drawing = PlannedCell(OURS, None, "final", (SCALED,), cell=unprinted({}, row=label))
+    plan = plan_of([main, figure], planned if "3" in selected else [], drawings=[drawing])
+    return judged(plan, both_trained())
 
 
 def test_claims_are_judged_on_scaled_runs_also_from_a_figure():
@@ -471,7 +431,7 @@ def test_every_table_says_what_it_was_run_on_and_the_report_first_of_all():
 
 
 def test_a_table_of_which_nothing_was_trained_was_not_run():
-    found = judged(plan_for(config("ours"), "70.10"), Shelf()).tables[0]
+    found = judged(plan_for("70.10"), Shelf()).tables[0]
     assert (found.word, found.reason) == ("NOT RUN", "no finished trial is stored")
 
 
@@ -537,14 +497,12 @@ def test_copies_of_one_trial_are_never_evidence():
 
 @pytest.mark.parametrize("left_out", [True, False])
 def test_a_claim_is_judged_by_the_comparisons_that_a_profile_does_not_leave_out(left_out):
-    ours, base = config("ours"), config("base")
     why = {"omitted": {"paper": "time"}} if left_out else {}
     here = [cell("Ours", "70.0"), cell("Base", "60.0")]
     other = [cell(one, "65.0", column="B", **why) for one in ("Ours", "Base")]
     not_run = [PlannedCell(None, "time", "final", (), cell=one) for one in other]
-    shelf = Shelf().put(ours, CLOSE).put(base, [[0.1, 0.60], [0.2, 0.61], [0.1, 0.604]])
     main = table([*here, *other], claims=[Claim("better", "s", "'Ours' > 'Base'")])
-    report = judged(plan_of([main], [*bound(here, (ours, base)), *not_run]), shelf)
+    report = judged(plan_of([main], [*bound(here, (OURS, BASE)), *not_run]), both_trained())
     (claim,) = report.tables[0].claims
     assert claim.word == ("HOLDS" if left_out else "NOT RUN")
     assert claim.reason.endswith("1 of 2 comparisons are left out.") is left_out
@@ -558,10 +516,9 @@ def test_claims_on_tables_that_were_not_selected_say_so():
 
 
 def drawn(figure, labels, **shelf):
-    run = config("ours")
-    drawings = [PlannedCell(run, None, "final", cell=unprinted({}, row=label)) for label in labels]
+    drawings = [PlannedCell(OURS, None, "final", cell=unprinted({}, row=label)) for label in labels]
     plan = plan_of([table([], id="figure-4", figure=figure)], [], drawings=drawings)
-    return judged(plan, Shelf(**shelf).put(run, CLOSE)).tables[0].panels
+    return judged(plan, Shelf(**shelf).put(OURS, CLOSE)).tables[0].panels
 
 
 def test_curves_are_split_into_panels():
@@ -617,14 +574,12 @@ def test_the_report_says_where_its_numbers_come_from():
 
 
 def test_printed_spreads_are_pooled_within_one_metric_only():
-    run = config("ours")
     cells = [
         cell("A", "70.10 ± 0.50"),
         cell("B", "70.10 ± 0.60"),
         replace(cell("C", "70.10 ± 9.00"), metric="f1_macro"),
     ]
-    planned = bound(cells, [run] * len(cells))
-    shelf = Shelf().put(run, CLOSE)
+    planned, shelf = bound(cells, [OURS] * len(cells)), Shelf().put(OURS, CLOSE)
     for key, record in shelf.records.items():
         both = {**record.metrics, "f1_macro": record.metrics["accuracy"]}
         shelf.records[key] = replace(record, metrics=both)

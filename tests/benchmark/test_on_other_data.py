@@ -25,11 +25,11 @@ HEADROOM = '[profiles.headroom]\nlike = "reduced"\ntrials = 3\nseries = 2\n'
 BUNDLED = sorted(file.parent.name for file in tables_root().glob(f"*/{FILE}"))
 
 
-def report_with(root: Path, *records: OnOtherData) -> Report:
+def report_with(root: Path, *records: OnOtherData, text: bytes | None = None) -> Report:
     folder = written(root)
     with (folder / "paper.toml").open("a", encoding="utf-8") as file:
         file.write(HEADROOM)
-    (folder / FILE).write_bytes(RECORDS.dump_json(records))
+    (folder / FILE).write_bytes(text or RECORDS.dump_json(records))
     return judged(root, AS_PRINTED | SEEN)
 
 
@@ -80,12 +80,8 @@ def test_only_the_profile_that_was_recorded_shows_it(tmp_path: Path) -> None:
 
 
 def test_a_record_that_cannot_be_read_is_an_error_that_names_it(tmp_path: Path) -> None:
-    folder = written(tmp_path)
-    with (folder / "paper.toml").open("a", encoding="utf-8") as file:
-        file.write(HEADROOM)
-    (folder / FILE).write_text('[{"table": 3}]', encoding="utf-8")
     with pytest.raises(SpecError, match=r"headroom\.json is no record"):
-        judged(tmp_path, AS_PRINTED | SEEN)
+        report_with(tmp_path, text=b'[{"table": 3}]')
 
 
 @pytest.mark.parametrize("paper", BUNDLED)

@@ -44,8 +44,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def stand_there(place: Path, monkeypatch: Patch) -> None:
-    for name in ("FEDREPRO_TABLES", "FEDREPRO_DATA"):
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(place)
     monkeypatch.setattr(sys, "path", [*sys.path])
     importlib.invalidate_caches()

@@ -55,7 +55,6 @@ def forget() -> None:
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A package with a method and what that imports, in the folder where one stands."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("FEDREPRO_TABLES", raising=False)
     monkeypatch.setattr(sys, "path", [*sys.path])
     forget()
     folder = tmp_path / "ownpackage"

@@ -15,7 +15,6 @@ Said = pytest.CaptureFixture[str]
 
 @pytest.fixture(autouse=True)
 def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.delenv("FEDREPRO_TABLES", raising=False)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])  # modules of a new project are found there
     return tmp_path

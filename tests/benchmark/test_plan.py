@@ -7,10 +7,9 @@ from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import Claim, Omission
 from fedrepro.benchmark.spec.printed import Printed
-from tests.benchmark.small_papers import MakePaper
+from tests.benchmark.small_papers import OWN, MakePaper
 
 SHARED = {"pretraining": {"method": "simclr"}}
-OWN = {"pretraining": {"method": "simclr", "shared": False}}
 
 
 def test_cells_that_read_one_history_share_a_run(tiny_paper: MakePaper) -> None:

@@ -27,8 +27,7 @@ def planned(*precision: str, profile: str = "smoke") -> Plan:
 def test_keys_of_float32_are_those_of_before_there_was_a_choice() -> None:
     for run in planned().runs:
         assert "precision" not in run.canonical
-        older = {**run.as_dict()}
-        assert RunConfig.from_dict(older).key == run.key
+        assert RunConfig.from_dict(run.as_dict()).key == run.key
     assert planned("float32").runs == planned().runs
 
 
@@ -36,9 +35,7 @@ def test_other_precisions_have_keys_of_their_own_from_the_start_on() -> None:
     runs, others = planned().runs, planned("bf16").runs
     assert len(runs) == len(others)
     assert not {run.key for run in runs} & {run.key for run in others}
-    assert len({one.key for run in (*others, *planned("tf32").runs) for one in [run]}) == 2 * len(
-        runs
-    )
+    assert len({run.key for run in (*others, *planned("tf32").runs)}) == 2 * len(runs)
     for run in others:
         assert {one.precision for one in chain(run)} == {"bf16"}
         assert RunConfig.from_dict(run.as_dict()) == run

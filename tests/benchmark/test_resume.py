@@ -13,13 +13,7 @@ from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.store.files import sealed
 from fedrepro.benchmark.store.store import Store
 from tests.benchmark.runs import carry_out
-from tests.benchmark.small_papers import MakePaper
-
-ROWS = {
-    "fedavg": {},
-    "ifca": {"method": "ifca"},
-    "pretrained": {"pretraining": {"method": "simclr", "shared": False}},
-}
+from tests.benchmark.small_papers import OWN, ROWS, MakePaper
 
 
 @pytest.fixture
@@ -67,8 +61,7 @@ def test_an_edit_makes_results_stale_and_says_which_file(plan: Plan, tmp_path: P
 def test_other_data_under_the_same_name_make_results_stale(
     tiny_paper: MakePaper, tmp_path: Path
 ) -> None:
-    own = {"pretraining": {"method": "simclr", "shared": False}}
-    plan = make_plan(tiny_paper({"a": own, "b": {}}), "smoke")
+    plan = make_plan(tiny_paper({"a": OWN, "b": {}}), "smoke")
     store = Store(tmp_path)
     assert carry_out(plan, store).trained == 3
     pretrained = next(run for run in plan.runs if run.stage == "pretraining")

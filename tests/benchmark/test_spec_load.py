@@ -12,6 +12,7 @@ from fedrepro.benchmark.spec import lines
 from fedrepro.benchmark.spec.load import load_paper, load_papers, paper_ids
 from fedrepro.benchmark.spec.model import Cell, Override, Paper
 from fedrepro.benchmark.spec.settings import get
+from tests.benchmark.small_papers import write_made_up
 
 PAPER = """
 id = "made-up"
@@ -151,41 +152,31 @@ published = ["", "—"]
 """
 
 
-def write(root: Path, **files: str) -> Path:
-    folder = root / "made-up"
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in files.items():
-        (folder / f"{name}.toml").write_text(text, encoding="utf-8")
-    return root
+def read(root: Path, spec: str = PAPER, table: str | None = TABLE, **more: str) -> Paper:
+    write_made_up(root, spec, table, **more)
+    return load_paper("made-up", root)
 
 
 @pytest.fixture
 def paper(tmp_path: Path) -> Paper:
-    return load_paper("made-up", write(tmp_path, paper=PAPER, t3=TABLE, f4=FIGURE))
+    return read(tmp_path, f4=FIGURE)
 
 
 def cell(paper: Paper, row: str, column: str) -> Cell:
-    found = [
-        cell
-        for cell in paper.table("3").cells
-        if "|".join(cell.row) == row and "|".join(cell.column) == column
-    ]
-    assert len(found) == 1
-    return found[0]
+    (found,) = (one for one in paper.table("3").cells if one.label == f"{row} @ {column}")
+    return found
 
 
 def test_a_byte_order_mark_before_a_spec_is_no_part_of_it(tmp_path: Path) -> None:
-    root = write(tmp_path, paper=PAPER, t3="\ufeff" + TABLE, f4=FIGURE)
-    assert next(table.id for table in load_paper("made-up", root).tables) == "3"
+    assert read(tmp_path, table="\ufeff" + TABLE).tables[0].id == "3"
 
 
 @pytest.mark.parametrize(
     "address", ["javascript:alert(1)", "http://a.example/x", "https://a.example/<b>", "10.1000/182"]
 )
 def test_what_is_no_secure_web_address_is_refused(tmp_path: Path, address: str) -> None:
-    spec = PAPER.replace("year = 2023", f'year = 2023\naddress = "{address}"')
     with pytest.raises(SpecError, match="must be an address"):
-        load_paper("made-up", write(tmp_path, paper=spec, t3=TABLE, f4=FIGURE))
+        read(tmp_path, PAPER.replace("year = 2023", f'year = 2023\naddress = "{address}"'))
 
 
 def test_a_paper_is_read_whole(paper: Paper) -> None:
@@ -267,12 +258,12 @@ def test_rows_without_values_are_runs_to_draw(paper: Paper) -> None:
 def test_tables_stand_in_print_order_and_figures_behind(tmp_path: Path) -> None:
     ids = ["figure-3", "B.14", "10", "A.13", "2"]
     files = {f"t{i}": TABLE.replace('"3"', f'"{id}"') for i, id in enumerate(ids)}
-    loaded = load_paper("made-up", write(tmp_path, paper=PAPER, **files))
+    loaded = read(tmp_path, PAPER, None, **files)
     assert [t.id for t in loaded.tables] == ["2", "10", "A.13", "B.14", "figure-3"]
 
 
 def test_papers_are_the_folders_with_a_paper_file(tmp_path: Path) -> None:
-    write(tmp_path, paper=PAPER, t3=TABLE)
+    read(tmp_path)
     (tmp_path / "notes").mkdir()
     assert paper_ids(tmp_path) == ("made-up",)
     assert [paper.id for paper in load_papers(tmp_path)] == ["made-up"]

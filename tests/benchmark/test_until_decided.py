@@ -31,14 +31,6 @@ MEAN = {0.01: 90.0, 0.02: 50.0, 0.03: 60.0, 0.04: 60.0}
 LOOKS = (5, 10, 20)
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def result_of(run: RunConfig, seed: int) -> float:
     """What a trial gives: its method's mean and a spread of a point, without any training."""
     rate = run.options["learning_rate"]
@@ -50,19 +42,18 @@ class Bench:
     """A run until decided with trials that are made up, a second each."""
 
     def __init__(self, plan: Plan, store: Store, seconds: float = math.inf) -> None:
-        self.plan, self.store, self.clock = plan, store, Clock()
+        self.plan, self.store, self.now = plan, store, 0.0
         self.trained: list[tuple[float, int]] = []
         self.failing: set[tuple[float, int]] = set()
         self.stop_after = math.inf
         self.budget = seconds
-        self.lines: list[str] = []
 
     def judged(self) -> Report:
         trials = load_trials(self.plan, self.store)
         return judge(self.plan, trials, command="test", audit=False)
 
     def train(self, trials: Sequence[Trial], left: float = math.inf) -> Execution:
-        done, ends = Execution(), self.clock.now + left
+        done, ends = Execution(), self.now + left
         with self.store.writing():
             for run, seed in trials:
                 name = (run.options["learning_rate"], seed)
@@ -71,9 +62,9 @@ class Bench:
                     continue
                 if len(self.trained) >= self.stop_after:
                     raise KeyboardInterrupt
-                if self.clock.now + 1.0 > ends:
+                if self.now + 1.0 > ends:
                     break
-                self.clock.now += 1.0
+                self.now += 1.0
                 self.trained.append(name)
                 if name in self.failing:
                     done.errors[run.key, seed] = "diverged at round 1"
@@ -88,7 +79,7 @@ class Bench:
 
     def run(self) -> Report:
         self.done = train_until_decided(
-            self.plan, self.store, self.train, self.budget, self.lines.append, self.clock
+            self.plan, self.store, self.train, self.budget, print, lambda: self.now
         )
         return self.judged()
 

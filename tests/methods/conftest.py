@@ -16,6 +16,8 @@ from fedrepro.methods.protocols.base import Subject
 from fedrepro.methods.registry import find
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
+from fedrepro.methods.training.local import train_clients
+from fedrepro.methods.training.local_loss import LocalOptions
 from fedrepro.methods.training.steps import Grouping
 
 
@@ -160,3 +162,14 @@ def subject_of(
     return Subject(
         network=network, dim=dim, n_classes=n_classes, train=train, test=test, **{**given, **more}
     )
+
+
+def trained_alone(task: Task, client: int, rounds: int) -> State:
+    """One client's model by the engine alone: two epochs a round, batches of 4, a rate of 0.01."""
+    state, options = task.new_model("model", 0, 0), LocalOptions(2, 4, 0.01)
+    own, first = torch.tensor([client]), torch.zeros(1).long()
+    for t in range(rounds):
+        state = train_clients(
+            task.model, state, first, task.federation, own, options, task.seeds, t
+        )
+    return state

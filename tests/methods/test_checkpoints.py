@@ -18,29 +18,21 @@ from fedrepro.methods.checkpoint_tree import DAMAGED, put_together, taken_apart
 from fedrepro.methods.federated.client_memory import ClientStates
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 class Steps:
     """Steps of `seconds` each, every one a place; notes when it was saved."""
 
     def __init__(self, every_s: float, cost: float = 0.0) -> None:
-        self.clock, self.cost, self.at = Clock(), cost, list[float]()
-        self.checkpoint = Checkpoint(self._write, every_s, clock=self.clock)
+        self.now, self.cost, self.at = 0.0, cost, list[float]()
+        self.checkpoint = Checkpoint(self._write, every_s, clock=lambda: self.now)
 
     def _write(self, tree: Mapping[str, Any]) -> None:
-        self.at.append(self.clock.now)
-        self.clock.now += self.cost
+        self.at.append(self.now)
+        self.now += self.cost
 
     def take(self, steps: int, seconds: float) -> list[float]:
         for step in range(steps):
             self.checkpoint.at(lambda done=step: done)  # type: ignore[misc]
-            self.clock.now += seconds
+            self.now += seconds
         return self.at
 
 

@@ -42,21 +42,15 @@ SIMCLR: dict[str, Any] = {"projector_widths": (6, 4), "temperature": 0.5}
 BYOL_: dict[str, Any] = {"projector_widths": (6, 4), "predictor_width": 3, "sum_directions": True}
 
 
-def views(models: int = 1, batch: int = 6) -> list[Tensor]:
-    streams = [torch.Generator().manual_seed(k) for k in (1, 2)]
-    return [torch.rand(models, batch, 1, 6, 6, generator=g) for g in streams]
+def views() -> list[Tensor]:
+    return [torch.rand(1, 6, 1, 6, 6, generator=torch.Generator().manual_seed(k)) for k in (1, 2)]
 
 
-def stacked(objective: Objective, models: int) -> tuple[Any, State, State]:
-    """A learner, states of `models` different models, and a memory of other weights."""
+def built(objective: Objective) -> tuple[Any, State, State]:
+    """A learner, its weights, and the memory of other weights."""
     learner = objective.build(NETWORK, 5, 3)
-    states = [learner.new(torch.Generator().manual_seed(k)) for k in range(models)]
-    other = [learner.memory(learner.new(torch.Generator().manual_seed(9 + k))) for k in range(3)]
-
-    def stack(parts: list[State]) -> State:
-        return {name: torch.cat([p[name] for p in parts]) for name in parts[0]}
-
-    return learner, stack(states), stack(other[:models])
+    state, other = (learner.new(torch.Generator().manual_seed(k)) for k in (0, 9))
+    return learner, state, learner.memory(other)
 
 
 def simclr_loss(state: State, x: list[Tensor]) -> Tensor:
@@ -97,7 +91,7 @@ def heads_by_torch(learner: Any, state: State, x: list[Tensor]) -> list[Tensor]:
 def test_the_loss_of_clusters_is_added_to_that_of_views(
     objective: Objective, seen: Callable[[Any, State, list[Tensor]], list[Tensor]]
 ) -> None:
-    learner, state, memory = stacked(objective, 1)
+    learner, state, memory = built(objective)
     x = views()
     a, b = seen(learner, state, x)
     base = simclr_loss(state, x) if isinstance(objective, SimCLR) else byol_loss(state, memory, x)
@@ -110,7 +104,7 @@ def test_the_loss_of_clusters_is_added_to_that_of_views(
 
 @pytest.mark.parametrize("select", [True, False])
 def test_fedrlcs_loss_crosses_views_and_networks(select: bool) -> None:
-    learner, state, memory = stacked(CrossedKL(**BYOL_, data_selection=select), 1)
+    learner, state, memory = built(CrossedKL(**BYOL_, data_selection=select))
     x = views()
     q = [student_t(p, state[CENTRES]) for p in predictions(learner, state, x)]
     target = [
@@ -122,7 +116,7 @@ def test_fedrlcs_loss_crosses_views_and_networks(select: bool) -> None:
 
 
 def test_the_divergence_trains_centres_but_never_the_target_network() -> None:
-    learner, state, memory = stacked(CrossedKL(**BYOL_, data_selection=False), 1)
+    learner, state, memory = built(CrossedKL(**BYOL_, data_selection=False))
     for name, value in (*state.items(), *memory.items()):
         value.requires_grad_(not is_buffer(name) and not name.startswith("counted."))
     learner.loss(state, memory, views(), None).sum().backward()
@@ -142,14 +136,14 @@ def test_both_directions_of_byol_can_be_added() -> None:
 
 
 def test_a_cluster_head_assigns_from_the_encoders_output() -> None:
-    _, state, _ = stacked(ContrastiveClustering(**SIMCLR), 1)
+    _, state, _ = built(ContrastiveClustering(**SIMCLR))
     h = torch.rand(1, 4, 5)
     torch.testing.assert_close(soft_assignment(h, state), soft_labels_by_torch(state, h))
 
 
 @pytest.mark.parametrize("objective", [SimCLRDEC(**SIMCLR), BYOLDEC(**BYOL_)], ids=["C", "NC"])
 def test_centres_assign_where_they_were_trained(objective: Objective) -> None:
-    learner, state, _ = stacked(objective, 1)
+    learner, state, _ = built(objective)
     x = views()[0]
     expected = student_t(learner.embed(state, x, training=False), state[CENTRES])
     torch.testing.assert_close(soft_assignment(NETWORK(state, x), state), expected)
@@ -219,7 +213,7 @@ def learner() -> PastNegativesLearner:
     options = PastNegatives(
         projector_widths=(6, 4), temperature=0.5, negative_threshold=0.99, cluster_weight=0.25
     )
-    return options.build(CNN(widths=(3,), dim=5, padding=1).build(1, 6), 5, 3)
+    return options.build(NETWORK, 5, 3)
 
 
 def test_the_first_round_chooses_by_the_current_model_and_later_ones_by_the_past(

@@ -123,8 +123,7 @@ def test_no_gradient_reaches_the_momentum_encoder_or_a_bank() -> None:
 def test_remote_features_are_everybody_elses_of_the_last_round() -> None:
     task = with_objective(make_task((10, 4, 8)))
     method, clients = fcl(), torch.arange(3)
-    memory = method.new_memory(task)
-    server = method.start(task, 0)
+    server, memory = method.start(task, 0), method.new_memory(task)
     download, upload, server = one_round(method, Round(task, 0, clients), server, memory)
     assert set(download.shared) == {"weights", "momentum"}
     assert not download.per_client
@@ -141,8 +140,7 @@ def test_a_client_that_receives_nothing_contrasts_with_its_own_features() -> Non
     """In the second round here only client 0 has uploaded anything, and it is not its own."""
     task = with_objective(make_task((8, 8)))
     method = fcl(neighbourhood_matching=False)
-    memory = method.new_memory(task)
-    server = method.start(task, 0)
+    server, memory = method.start(task, 0), method.new_memory(task)
     _, _, server = one_round(method, Round(task, 0, torch.tensor([0])), server, memory)
     _, upload, _ = one_round(method, Round(task, 1, torch.tensor([0, 1])), server, memory)
     assert bool((upload.log["loss"] > 0.5).all())
@@ -152,8 +150,7 @@ def test_a_client_that_receives_nothing_contrasts_with_its_own_features() -> Non
 def test_what_absent_clients_have_stays_on_the_server_and_with_them() -> None:
     task = with_objective(make_task((8, 8, 8)))
     method = fcl()
-    memory = method.new_memory(task)
-    server = method.start(task, 0)
+    server, memory = method.start(task, 0), method.new_memory(task)
     _, _, server = one_round(method, Round(task, 0, torch.tensor([0, 1])), server, memory)
     first, bank = server.banks[0], clone(memory.bank)
     assert bank["queue.filled"].tolist() == [6, 6, 0]

@@ -89,8 +89,7 @@ def test_alignment_pulls_to_the_pre_trained_encoder_on_public_images() -> None:
 
 def test_the_dictionary_holds_everybodys_features_of_the_last_round() -> None:
     task, clients = with_base(make_task((8, 4, 8))), torch.arange(3)
-    memory = METHOD.new_memory(task)
-    server = METHOD.start(task, 0)
+    server, memory = METHOD.start(task, 0), METHOD.new_memory(task)
     first, upload, server = one_round(METHOD, Round(task, 0, clients), server, memory)
     assert set(first.shared) == {"weights"}
     assert upload.per_client["features"]["count"].tolist() == [6, 4, 6]

@@ -98,8 +98,7 @@ def test_the_next_round_starts_from_the_mixture_of_received_and_kept(
         objective=BYOL(projector_widths=(6, 4), predictor_width=5),
         augmentation=Augmentation(crop_scale=(0.5, 1.0)),
     )
-    memory = method.new_memory(task)
-    server = method.start(task, 0)
+    server, memory = method.start(task, 0), method.new_memory(task)
     download = method.broadcast(Round(task, 0, TWO), server)
     start = method.begin(Round(task, 0, TWO), download, memory)
     assert all(torch.equal(start[name][1], server[name][0]) for name in server)
@@ -225,8 +224,7 @@ def test_centres_begin_among_the_embedded_images() -> None:
 def test_fedpnp_labels_by_what_the_client_had_after_its_last_round() -> None:
     method = FedPNP(**OPTIONS)
     task = task_of(make_task((10, 7)), method)
-    memory = method.new_memory(task)
-    server = method.start(task, 0)
+    server, memory = method.start(task, 0), method.new_memory(task)
     only = torch.tensor([1])
     _, upload, _ = one_round(method, Round(task, 0, only), server, memory)
     assert memory.objective.state[KNOWN].tolist() == [False, True]

@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -21,21 +23,19 @@ def randomised(layer: layers.Layer, models: int, seed: int = 0) -> State:
     return state
 
 
-def load(module: nn.Module, state: State, model: int, prefix: str) -> nn.Module:
-    own = {name: state[f"{prefix}.{name}"][model].detach() for name in dict_names(module)}
+def load(module: nn.Module, state: State, model: int) -> nn.Module:
+    names = (name for name in module.state_dict() if not name.endswith("num_batches_tracked"))
+    own = {name: state[f"layer.{name}"][model].detach() for name in names}
     module.load_state_dict(own, strict=False)
     return module
 
 
-def dict_names(module: nn.Module) -> list[str]:
-    return [name for name in module.state_dict() if not name.endswith("num_batches_tracked")]
-
-
 def check_against(
-    layer: layers.Layer, modules: list[nn.Module], state: State, x: Tensor, training: bool = False
+    layer: layers.Layer, made: Callable[[], nn.Module], x: Tensor, training: bool = False
 ) -> None:
-    """Values, gradients of inputs and weights, and buffers afterwards."""
-    x = x.clone().requires_grad_()
+    """Values, gradients of inputs and weights, and buffers afterwards, of each model."""
+    state, x = randomised(layer, len(x)), x.clone().requires_grad_()
+    modules = [load(made(), state, model) for model in range(len(x))]
     out = layer(state, x, training)
     pull = torch.randn(out.shape, generator=torch.Generator().manual_seed(9))
     (out * pull).sum().backward()
@@ -58,9 +58,7 @@ def check_against(
 @pytest.mark.parametrize("bias", [True, False])
 def test_linear_equals_torch(models: int, bias: bool) -> None:
     layer = layers.Linear("layer", 5, 4, bias)
-    state = randomised(layer, models)
-    modules = [load(nn.Linear(5, 4, bias), state, m, "layer") for m in range(models)]
-    check_against(layer, modules, state, torch.randn(models, BATCH, 5))
+    check_against(layer, lambda: nn.Linear(5, 4, bias), torch.randn(models, BATCH, 5))
 
 
 @pytest.mark.parametrize("models", [1, 3])
@@ -84,14 +82,9 @@ def test_convolution_equals_torch(
 ) -> None:
     monkeypatch.setattr(convolution, "_MANY_WEIGHTS", many_weights)
     layer = layers.Conv2d("layer", 2, 4, kernel, stride, padding, bias)
-    state = randomised(layer, models)
-    modules = [
-        load(nn.Conv2d(2, 4, kernel, stride, padding, bias=bias), state, m, "layer")
-        for m in range(models)
-    ]
     x = torch.randn(models, BATCH, 2, side, side)
-    check_against(layer, modules, state, x)
-    assert layer(state, x).shape[-1] == layer.size(side)
+    check_against(layer, lambda: nn.Conv2d(2, 4, kernel, stride, padding, bias=bias), x)
+    assert layer(randomised(layer, models), x).shape[-1] == layer.size(side)
 
 
 @pytest.mark.parametrize(
@@ -110,13 +103,12 @@ def test_the_library_is_not_asked_for_strides_that_it_cannot_be_trusted_with(
         return library(x, weight, bias, stride, pad)
 
     layer = layers.Conv2d("layer", channels, 8, kernel, 2, padding)
-    state = randomised(layer, 1)
-    module = load(nn.Conv2d(channels, 8, kernel, 2, padding), state, 0, "layer")
+    x = torch.randn(1, BATCH, channels, 7, 8)
     with monkeypatch.context() as patched:
         patched.setattr(F, "conv2d", noted)
-        layer(state, torch.randn(1, BATCH, channels, 7, 8))
+        layer(randomised(layer, 1), x)
     assert strides == [asked]
-    check_against(layer, [module], state, torch.randn(1, BATCH, channels, 7, 8))
+    check_against(layer, lambda: nn.Conv2d(channels, 8, kernel, 2, padding), x)
 
 
 def test_patches_are_kept_where_few_pixels_meet_many_weights() -> None:
@@ -175,11 +167,9 @@ def test_batch_norm_equals_torch(
     models: int, training: bool, affine: bool, sides: tuple[int, ...]
 ) -> None:
     layer = layers.BatchNorm("layer", 4, momentum=0.3, eps=1e-3, affine=affine)
-    state = randomised(layer, models)
     kind = nn.BatchNorm2d if sides else nn.BatchNorm1d
-    modules = [load(kind(4, 1e-3, 0.3, affine), state, m, "layer") for m in range(models)]
     x = torch.randn(models, BATCH, 4, *sides) * 3 + 1
-    check_against(layer, modules, state, x, training)
+    check_against(layer, lambda: kind(4, 1e-3, 0.3, affine), x, training)
 
 
 @pytest.mark.parametrize("models", [1, 3])
@@ -203,7 +193,7 @@ def test_max_pool_average_pool_flatten_and_relu_equal_torch() -> None:
         (layers.Flatten(), nn.Flatten()),
         (layers.ReLU(), nn.ReLU()),
     ]:
-        check_against(layer, [module, module], {}, x)
+        check_against(layer, lambda module=module: module, x)
 
 
 def test_fresh_weights_keep_to_glorots_bound_and_fill_it() -> None:

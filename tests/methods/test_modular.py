@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -17,8 +19,7 @@ def fresh(layer: object, seed: int = 0) -> State:
 
 
 def modular(encoder: Encoder, channels: int = 3, side: int = 32) -> ModularNetwork:
-    network = encoder.build(channels, side)
-    return network
+    return encoder.build(channels, side)
 
 
 def convolutions(state: State) -> list[str]:
@@ -91,8 +92,6 @@ def test_vgg_16_cut_behind_two_layers_has_all_its_convolutions() -> None:
 
 @pytest.mark.parametrize("encoder", [ResNet(18, width=4, client_layers=2), VGG(11, width=4)])
 def test_norms_of_the_first_convolutions_alone_are_replaced(encoder: Encoder) -> None:
-    from dataclasses import replace
-
     norms = {}
     for norm in ("batch", "twin"):
         chosen = replace(encoder, client_layers=2, client_norm=norm)  # type: ignore[call-arg]

@@ -26,6 +26,7 @@ from fedrepro.methods.training.client_views import ClientViews
 from fedrepro.methods.training.local_loss import Batch
 from tests.methods.conftest import make_task, one_round
 
+PLAIN = Augmentation((0.5, 1.0), jitter_probability=0, grey_probability=0)
 OPTIONS = Orchestra(n_global_clusters=6, projector_width=4, memory_size=8)
 METHOD = FederatedOrchestra(
     rounds=2, local_epochs=1, batch_size=5, learning_rate=0.01, n_local_clusters=3
@@ -33,8 +34,7 @@ METHOD = FederatedOrchestra(
 
 
 def prepared(task: Task) -> Task:
-    plain = Augmentation((0.5, 1.0), jitter_probability=0, grey_probability=0)
-    return replace(task, objective=OPTIONS, augmentation=plain)
+    return replace(task, objective=OPTIONS, augmentation=PLAIN)
 
 
 def test_assignments_agree_by_cross_entropy() -> None:
@@ -94,8 +94,7 @@ def test_global_centroids_come_from_the_clients() -> None:
 def test_clients_may_only_cluster_in_the_first_round() -> None:
     task, clients = prepared(make_task()), torch.arange(3)
     method = replace(METHOD, clusters_first=True)
-    server = method.start(task, 0)
-    memory = method.new_memory(task)
+    server, memory = method.start(task, 0), method.new_memory(task)
     _, _, first = one_round(method, Round(task, 0, clients), server, memory)
     for name, value in first.weights.items():
         torch.testing.assert_close(value, server.weights[name])
@@ -108,8 +107,7 @@ FEATARC_METHOD = FeatARC(rounds=2, local_epochs=1, batch_size=5, learning_rate=0
 
 
 def prepared_of_featarc(task: Task) -> Task:
-    plain = Augmentation((0.5, 1.0), jitter_probability=0, grey_probability=0)
-    return replace(task, objective=SimCLR(projector_widths=(4,)), augmentation=plain)
+    return replace(task, objective=SimCLR(projector_widths=(4,)), augmentation=PLAIN)
 
 
 def test_agreement_is_the_mean_cosine() -> None:

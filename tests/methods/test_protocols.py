@@ -93,9 +93,8 @@ def test_a_model_without_clusters_is_refused(subject: Subject) -> None:
 
 
 def test_models_of_clients_that_trained_alone_are_measured_one_by_one(subject: Subject) -> None:
-    heads = [head_that_sees(order) for order in ([0, 1, 2], [0, 0, 1])]
-    weights = {name: torch.cat([head[name] for head in heads]) for name in heads[0]}
-    stacked = {**repeat(subject.weights, 2), **weights}
+    heads = concatenate(head_that_sees(order) for order in ([0, 1, 2], [0, 0, 1]))
+    stacked = {**repeat(subject.weights, 2), **heads}
     found = measure(Clustering(), replace(subject, weights=stacked))
     assert found.metrics["clustering_accuracy"].read("final") == pytest.approx(5 / 6)
     assert found.arrays["model_occupied_clusters"].tolist() == [3.0, 2.0]

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 import torch
 
-from fedrepro.methods.data.federation import Federation, to_float
+from fedrepro.methods.data.federation import to_float
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.federated import loop
 from fedrepro.methods.federated.base import Round, Task
@@ -22,9 +22,7 @@ from fedrepro.methods.objectives.rotation import Rotation
 from fedrepro.methods.objectives.simclr import SimCLR
 from fedrepro.methods.objectives.swav import SwAV
 from fedrepro.methods.state import State, n_models
-from fedrepro.methods.training.local import train_clients
-from fedrepro.methods.training.local_loss import LocalOptions
-from tests.methods.conftest import after_rounds, make_task, one_round
+from tests.methods.conftest import after_rounds, make_task, one_round, trained_alone
 
 OPTIONS: dict[str, Any] = {"rounds": 2, "local_epochs": 2, "batch_size": 4, "learning_rate": 0.01}
 METHODS = [
@@ -83,8 +81,7 @@ def test_one_clients_round_is_the_objective_trained_by_hand() -> None:
 def test_a_kept_target_network_outlives_the_round_and_only_moves_with_its_client() -> None:
     task = with_objective(make_task((8, 8, 8)), METHODS[1][1])
     method = FedBYOL(**{**OPTIONS, "rounds": 1}, keeps_target=True)
-    memory = method.new_memory(task)
-    server = method.start(task, 0)
+    server, memory = method.start(task, 0), method.new_memory(task)
     seen = []
     for t, clients in enumerate([torch.tensor([0, 1]), torch.tensor([1])]):
         one_round(method, Round(task, t, clients), server, memory)
@@ -125,8 +122,7 @@ def pooled(task: Task) -> Task:
 
 def test_the_queue_and_the_copy_go_on_from_round_to_round() -> None:
     task, clients = pooled(make_task((8, 8))), torch.zeros(1, dtype=torch.int64)
-    memory = METHOD.new_memory(task)
-    server = METHOD.start(task, 0)
+    server, memory = METHOD.start(task, 0), METHOD.new_memory(task)
     seen: list[State] = []
     for t in range(2):
         one_round(METHOD, Round(task, t, clients), server, memory)
@@ -161,31 +157,15 @@ def test_pools_by_cluster_hold_their_groups_images_as_often_as_clients_do() -> N
     assert pooled.group.tolist() == [1, 4]
 
 
-def plain(task: Task, federation: Federation, pool: int) -> State:
-    """One pool trained as the only client of a federation."""
-    state = task.new_model("model", 0, 0)
-    for t in range(CENTRALIZED_METHOD.rounds):
-        state = train_clients(
-            task.model,
-            state,
-            torch.zeros(1).long(),
-            federation,
-            torch.tensor([pool]),
-            LocalOptions(epochs=2, batch_size=4, learning_rate=0.01),
-            task.seeds,
-            t,
-        )
-    return state
-
-
 def test_pools_are_trained_apart_and_evaluated_on_their_own_test_images() -> None:
     task = grouped(make_task(sizes=(5, 3, 4, 4)), 0, 1, 0, 1)
     method = replace(CENTRALIZED_METHOD, by="cluster")
     pooled = method.prepare(task.federation)
     accuracies, test = [], pooled.test
     for pool in range(2):
-        state, index = plain(task, pooled, pool), pooled.test_of[pool]
-        predicted = task.model(state, to_float(test.images[index])[None])[0].argmax(1)
+        alone = trained_alone(replace(task, federation=pooled), pool, CENTRALIZED_METHOD.rounds)
+        index = pooled.test_of[pool]
+        predicted = task.model(alone, to_float(test.images[index])[None])[0].argmax(1)
         accuracies.append(float((predicted == test.labels[index]).double().mean()))
     outcome = run(method, task)
     assert outcome.arrays["client_accuracy"].shape == (2, 2)

@@ -22,28 +22,17 @@ from fedrepro.methods.federated.supervised.moon import MOON, ModelContrastive, m
 from fedrepro.methods.federated.supervised.split_mix import SplitMix, ensemble_logits
 from fedrepro.methods.nn.classifier import ENCODER, Classifier, dense_head
 from fedrepro.methods.state import State, n_bytes, part, repeat, take
-from fedrepro.methods.training.local import Supervised, train_clients
-from fedrepro.methods.training.local_loss import Batch, LocalOptions
-from tests.methods.conftest import after_rounds, make_task, one_round
+from fedrepro.methods.training.local import Supervised
+from fedrepro.methods.training.local_loss import Batch
+from tests.methods.conftest import after_rounds, make_task, one_round, trained_alone
 
 METHOD = FedAvg(rounds=3, local_epochs=2, batch_size=4, learning_rate=0.01)
 
 
 def test_one_client_is_plain_training() -> None:
     task = make_task(sizes=(10,))
-    state = task.new_model("model", 0, 0)
-    for t in range(3):
-        state = train_clients(
-            task.model,
-            state,
-            torch.zeros(1).long(),
-            task.federation,
-            torch.arange(1),
-            LocalOptions(epochs=2, batch_size=4, learning_rate=0.01),
-            task.seeds,
-            t,
-        )
-    torch.testing.assert_close(state, after_rounds(METHOD, task)[0], rtol=0, atol=0)
+    expected, _ = after_rounds(METHOD, task)
+    torch.testing.assert_close(trained_alone(task, 0, 3), expected, rtol=0, atol=0)
 
 
 def test_clients_are_weighted_by_their_images_as_numpy_averages() -> None:

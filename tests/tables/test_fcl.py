@@ -1,13 +1,12 @@
+from functools import partial
+
 import pytest
 
-from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.training.training import train_trial
 from tests.tables import plans
 from tests.tables.plans import config_of, trained
 
-
-def plan_of(profile: str, *tables: str) -> Plan:
-    return plans.plan_of("fcl", profile, *tables)
+plan_of = partial(plans.plan_of, "fcl")
 
 
 def test_tables_that_differ_in_their_evaluation_share_the_training() -> None:

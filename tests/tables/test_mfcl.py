@@ -1,10 +1,9 @@
-from fedrepro.benchmark.planning.plan import Plan
+from functools import partial
+
 from tests.tables import plans
 from tests.tables.plans import config_of, trained
 
-
-def plan_of(profile: str, *tables: str) -> Plan:
-    return plans.plan_of("mfcl", profile, *tables)
+plan_of = partial(plans.plan_of, "mfcl")
 
 
 def test_normalisations_differ_in_the_client_module_alone() -> None:

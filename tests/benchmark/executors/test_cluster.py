@@ -21,16 +21,11 @@ from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.store.store import Store
 from tests.benchmark.executors.test_local import ENDLESS, Heard
 from tests.benchmark.runs import carry_out, numbers
-from tests.benchmark.small_papers import Make, MakePaper
+from tests.benchmark.small_papers import ROWS, Make, MakePaper
 
 parsl = pytest.importorskip("fedrepro.benchmark.execution.executors.parsl")
 pytestmark = [pytest.mark.slow, pytest.mark.cluster]
 
-ROWS = {
-    "fedavg": {},
-    "ifca": {"method": "ifca"},
-    "pretrained": {"pretraining": {"method": "simclr", "shared": False}},
-}
 PATIENCE_S = 300
 """For what takes seconds on a machine of its own."""
 

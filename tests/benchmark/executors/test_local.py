@@ -31,11 +31,10 @@ from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.store.store import Store
 from tests.benchmark.runs import carry_out, numbers, quiet
-from tests.benchmark.small_papers import Make, MakePaper
+from tests.benchmark.small_papers import OWN, Make, MakePaper
 
 LONG = {"training": {"rounds": 2000}}
 ENDLESS = {"training": {"rounds": 10**6}}
-OWN = {"pretraining": {"method": "simclr", "shared": False}}
 
 
 class Heard(Dispatch):
