@@ -25,10 +25,9 @@ from tests.benchmark.small_papers import drawn as unprinted
 SCALED = Departure("training.rounds", "100", "2", "time")
 
 
-def config(method, start=None, rounds=2):
-    data = {"name": "digits"}
-    stage = "federated"
-    return RunConfig(stage, method, {"rounds": rounds}, data, {"name": "cnn"}, start=start)
+def config(method, start=None):
+    data, encoder = {"name": "digits"}, {"name": "cnn"}
+    return RunConfig("federated", method, {"rounds": 2}, data, encoder, start=start)
 
 
 def cell(row, text, *, column="T = 2", **more):
@@ -56,7 +55,7 @@ def table(cells, *, id="3", claims=(), margin=2.0, figure=None, ddof=0, runs=5, 
     )
 
 
-def plan_of(tables, planned, *, drawings=(), trials=3, on=None):
+def plan_of(tables, planned, *, drawings=(), trials=3):
     profile = Profile(3, on={"mnist": (Override("clients.data", "w", "mnist"),)}, name="paper")
     paper = Paper("p", "t", "a", 2023, {"paper": profile}, tables=tuple(tables))
     runs = dict.fromkeys(
@@ -66,7 +65,7 @@ def plan_of(tables, planned, *, drawings=(), trials=3, on=None):
         for run in (one.config.start, one.config)
         if run is not None
     )
-    return Plan(paper, profile, on, trials, tuple(planned), tuple(runs), tuple(drawings))
+    return Plan(paper, profile, None, trials, tuple(planned), tuple(runs), tuple(drawings))
 
 
 class Shelf:
@@ -130,9 +129,9 @@ def plan_for(one, departures=(), *, run=OURS, reason=None, read="final", **more)
     return plan_of([table([one], **more)], [planned])
 
 
-def single(text, values, departures=(), *, read="final", margin=2.0, own=None, store=None, **more):
+def single(text, values, departures=(), *, read="final", margin=2.0, own=None, **more):
     plan = plan_for(cell("A|B", text, margin=own, **more), departures, read=read, margin=margin)
-    return only(judged(plan, (store or Shelf()).put(OURS, values)))
+    return only(judged(plan, Shelf().put(OURS, values)))
 
 
 def bound(cells, runs, departures=()):
