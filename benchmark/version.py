@@ -22,10 +22,7 @@ def commit() -> str | None:
         ).stdout.strip()
 
     try:
-        tracked = git("ls-files", "--", __file__)
-        if not tracked:
-            return None
-        edited = git("status", "--porcelain", "--untracked-files=no")
-        return git("rev-parse", "HEAD") + ("+" if edited else "")
+        git("ls-files", "--error-unmatch", "--", __file__)
+        return git("describe", "--always", "--exclude=*", "--abbrev=40", "--dirty=+")
     except (OSError, subprocess.SubprocessError):
         return None

@@ -66,19 +66,17 @@ class ReleasedSet(DataSet):
     Its entry in `releases.toml` has the attributes.
 
     folder: of the files, below the data folder. parts: the files' names. md5: of the files by name.
-    archives: what `--download` fetches. package: which brings the files on Debian and Ubuntu, and
-    where it puts them; files that lie there are found, too.
+    archives: what `--download` fetches.
     """
 
     archives: ClassVar[tuple[Archive, ...]]
     folder: ClassVar[str]
     parts: ClassVar[Mapping[str, tuple[str, ...]]]
     md5: ClassVar[Mapping[str, str]]
-    package: ClassVar[tuple[str, str] | None]
 
     def __init_subclass__(cls) -> None:
         if held := _RELEASES.get(cls.__module__.rpartition(".")[2]):
-            cls.folder, cls.md5, cls.package = held["folder"], held["md5"], held.get("package")
+            cls.folder, cls.md5 = held["folder"], held["md5"]
             cls.parts = {part: tuple(names) for part, names in held["parts"].items()}
             cls.archives = tuple(Archive(**one) for one in held["archives"])
 
@@ -88,8 +86,7 @@ class ReleasedSet(DataSet):
 
     def how_to_get(self) -> str:
         size = sum(archive.size for archive in self.archives)
-        packaged = f"apt install {self.package[0]} (Debian, Ubuntu), or " if self.package else ""
-        return f"{packaged}--download fetches {size / 1e6:,.0f} MB"
+        return f"--download fetches {size / 1e6:,.0f} MB"
 
     @abstractmethod
     def read_release(self, part: Part, place: Path) -> Stored:
@@ -107,19 +104,15 @@ class ReleasedSet(DataSet):
             )
 
     def read(self, part: Part, folder: Path, download: bool) -> Stored:
-        place, packaged = folder / self.folder, self.package and Path(self.package[1])
         missing = next((f for f in self.files(part) if not self.present(folder / f)), None)
-        # What lies in the folder that is named comes before what the system has.
-        if missing and packaged and all(self.present(packaged / f) for f in self.parts[part]):
-            place = packaged
-        elif missing and download:
+        if missing and download:
             fetch(self.archives, folder)
         elif missing:
             raise MissingDataError(
                 f"{self.name}: there is no {missing} in {folder.absolute()}; name the folder that "
                 f"holds it with --data-dir (or FEDREPRO_DATA), or get it: {self.how_to_get()}"
             )
-        return self.read_release(part, place)
+        return self.read_release(part, folder / self.folder)
 
 
 def data_folder(data_dir: Path | None) -> Path:

@@ -89,10 +89,8 @@ class TrialTimes:
 
     def __init__(self, device: str, records: Iterable[TrialRecord] = (), workers: int = 1) -> None:
         self._device, self._workers = device, workers
-        self._own: dict[str, list[float]] = defaultdict(list)
-        self._kinds: dict[RunKind, dict[float, list[float]]] = defaultdict(
-            lambda: defaultdict(list)
-        )
+        self._own = defaultdict[str, list[float]](list)
+        self._kinds = defaultdict[RunKind, dict[float, list[float]]](lambda: defaultdict(list))
         for record in records:
             wall_s = record.provenance.get("wall_s")
             if wall_s is not None and record.provenance.get("device") == device:

@@ -97,7 +97,9 @@ class Resolver:
     def resolve(self, bound: Cell, metric: str | None) -> Resolved:
         """The run behind a cell, and how it is read. Raises `UnresolvedError`, a `SpecError`, if
         settings are missing or refused."""
-        if why := next(self._omissions(bound), None):
+        left_out = () if self.profile.whole else self.profile.omit
+        whys = (one.why for one in left_out if get(bound.experiment, one.path) == one.value)
+        if why := next(whys, None) or self.profile.why_left_out(bound):
             return Resolved(None, why, bound.read)
         # Every other metric is one more number of the same run.
         is_own = not names.exists("metric", metric) or metric in MEASUREMENTS
@@ -115,13 +117,6 @@ class Resolver:
                 found = replace(found, config=found.config.in_series(self.profile.series))
             self._known[key] = found
         return self._known[key]
-
-    def _omissions(self, bound: Cell) -> Iterator[str]:
-        """Why the profile does not run a cell."""
-        for one in () if self.profile.whole else self.profile.omit:
-            if get(bound.experiment, one.path) == one.value:
-                yield one.why
-        yield from filter(None, (self.profile.why_left_out(bound),))
 
     def counting_run(self, cell: Cell) -> RunConfig | None:
         """The run that counts the costs of an analytic cell; None for cells that are not counted.

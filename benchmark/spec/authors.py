@@ -20,8 +20,6 @@ from .model import Experiment, Origin
 from .problems import InvalidSpecError, Problem, suggestion, validate
 from .settings import build, fields_of, get, merge, problem
 
-KINDS = ("federated", "objective")
-"""Kinds of registered classes that may have such a file."""
 SECTIONS = ("training", "augmentation")
 """What authors of a federated method decide; the rest is on what it is tried, and how measured."""
 OPTIONS = "options"
@@ -150,7 +148,7 @@ def _options(kind: str, name: str) -> frozenset[str]:
 
 def check_all() -> Iterator[Problem]:
     """What is wrong with any file of settings, those without a module included."""
-    for kind in KINDS:
+    for kind in ("federated", "objective"):
         for name, file in files(kind).items():
             try:
                 read(kind, name, file)

@@ -168,21 +168,16 @@ class TableRow(TableColumn):
     published: tuple[Published, ...] | None = None
 
 
-def keys_of(cls: type[TableColumn]) -> frozenset[str]:
-    """The keys of a row or column that are no settings."""
-    return frozenset(cls.__dataclass_fields__) - {"experiment"}
+KEYS = frozenset(TableRow.__dataclass_fields__) - {"experiment"}
+"""The keys of a row or column that are no settings."""
 
 
-def _gathered(cls: type[TableColumn]) -> BeforeValidator:
-    """Settings that stand directly in a row or column, under `experiment`."""
-
-    def gather(data: Any) -> Any:
-        if not isinstance(data, dict):
-            return data
-        own = {key: value for key, value in data.items() if key in keys_of(cls)}
-        return {**own, "experiment": {key: data[key] for key in data if key not in own}}
-
-    return BeforeValidator(gather)
+def _gathered(data: Any) -> Any:
+    """A row or column with the settings that stand directly in it under `experiment`."""
+    if not isinstance(data, dict):
+        return data
+    own = {key: value for key, value in data.items() if key in KEYS}
+    return {**own, "experiment": {key: data[key] for key in data if key not in own}}
 
 
 @dataclass(frozen=True)
@@ -313,10 +308,10 @@ class Table(InFile):
     sd: Sd = field(default_factory=Sd)
     experiment: Settings = field(default_factory=dict)
     column_entries: Annotated[
-        tuple[Annotated[TableColumn, _gathered(TableColumn)], ...], Field(alias="columns")
+        tuple[Annotated[TableColumn, BeforeValidator(_gathered)], ...], Field(alias="columns")
     ] = ()
     row_entries: Annotated[
-        tuple[Annotated[TableRow, _gathered(TableRow)], ...],
+        tuple[Annotated[TableRow, BeforeValidator(_gathered)], ...],
         fields.NotEmpty,
         Field(alias="rows", validate_default=True),
     ] = ()

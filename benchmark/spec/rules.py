@@ -11,7 +11,7 @@ from typing import Any
 from . import names, settings
 from .choices import Unstated
 from .lines import KeyPath
-from .model import Paper, Table, TableColumn, TableRow, keys_of
+from .model import KEYS, Paper, Table
 from .problems import FileProblems, dotted, suggestion
 from .toml_file import Placed, Toml
 from .values import check_published
@@ -48,10 +48,9 @@ def check_table(data: Toml, paper: Toml, own: frozenset[str], report: FileProble
     rows, columns = list(_items(data, "rows")), list(_items(data, "columns"))
     rules.experiment(_table(data.get("experiment")), ("experiment",))
     rules.profiles(data, ())
-    for cls, bindings in ((TableRow, rows), (TableColumn, columns)):
-        fields = keys_of(cls)
+    for bindings in (rows, columns):
         for path, binding in bindings:
-            rules.binding(binding, path, fields)
+            rules.binding(binding, path)
             rules.profiles(binding, path)
             rules.metric(binding, path)
         _check_unique([(path, _label(b)) for path, b in bindings], "label", report)
@@ -103,10 +102,10 @@ class _Rules:
     known: Toml
     report: FileProblems
 
-    def binding(self, binding: Toml, at: KeyPath, fields: frozenset[str]) -> None:
-        for key in (one for one in binding if one not in fields | SECTIONS):
-            self.report.add((*at, key), f"unknown key{suggestion(key, fields | SECTIONS)}")
-        known = {key: value for key, value in binding.items() if key in SECTIONS - fields}
+    def binding(self, binding: Toml, at: KeyPath) -> None:
+        for key in (one for one in binding if one not in KEYS | SECTIONS):
+            self.report.add((*at, key), f"unknown key{suggestion(key, KEYS | SECTIONS)}")
+        known = {key: value for key, value in binding.items() if key in SECTIONS - KEYS}
         self.experiment(known, at)
 
     def experiment(self, layer: Toml, at: KeyPath, prefix: str = "") -> None:

@@ -4,7 +4,6 @@ from ..formats import IdxSet
 
 
 class FashionMnist(IdxSet):
-    """The release as torchvision lays it out, `FashionMNIST/raw/*-ubyte`, gzipped or not. Debian's
-    package has the same files, gzipped anew."""
+    """The release as torchvision lays it out, `FashionMNIST/raw/*-ubyte`, gzipped or not."""
 
     n_classes = 10

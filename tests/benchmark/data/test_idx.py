@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from fedrepro.benchmark.data import load
 from fedrepro.benchmark.data.formats import IdxSet
-from fedrepro.benchmark.data.sets.fashion_mnist import FashionMnist
 from fedrepro.benchmark.data.sets.mnist import Mnist
-from fedrepro.benchmark.errors import DataError, MissingDataError
+from fedrepro.benchmark.errors import DataError
 from tests.benchmark.data.releases import take_for_released
 from tests.whole_torchvision import ensure_torchvision
 
@@ -48,44 +47,6 @@ def mnist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
     return files
 
 
-@pytest.fixture
-def packaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A small Fashion-MNIST, gzipped in one folder, as a package of the system would lay it."""
-    files = write(tmp_path / "system", FashionMnist).values()
-    take_for_released(monkeypatch, FashionMnist, files)
-    place = tmp_path / "datasets"
-    place.mkdir()
-    for path in files:
-        (place / f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
-    monkeypatch.setattr(FashionMnist, "package", ("dataset-fashion-mnist", place))
-    return place
-
-
-def test_a_release_that_the_system_packages_is_found_by_itself(
-    packaged: Path, tmp_path: Path
-) -> None:
-    for part, size in (("train", 20), ("test", 10)):
-        loaded = load("fashion-mnist", part, data_dir=tmp_path / "empty")
-        assert loaded.is_release
-        assert loaded.source == str(packaged)
-        assert len(loaded.portion) == size
-    own = tmp_path / "system"
-    loaded = load("fashion-mnist", "train", data_dir=own)
-    assert loaded.source == str(own / "FashionMNIST/raw"), "the user's own folder comes first"
-
-
-def test_a_packaged_release_is_held_to_its_checksums_and_must_be_whole(
-    packaged: Path, tmp_path: Path
-) -> None:
-    labels = packaged / "t10k-labels-idx1-ubyte.gz"
-    labels.write_bytes(gzip.compress(idx(np.zeros(10, dtype=np.uint8))))
-    with pytest.raises(DataError, match="not the release's file"):
-        load("fashion-mnist", "test", data_dir=tmp_path / "empty")
-    labels.unlink()
-    with pytest.raises(MissingDataError, match="apt install dataset-fashion-mnist"):
-        load("fashion-mnist", "test", data_dir=tmp_path / "empty")
-
-
 def assert_read_as_torchvision_does(part: str, folder: Path) -> int:
     """How many images were read."""
     ensure_torchvision()
@@ -105,6 +66,19 @@ def test_files_are_read_as_torchvision_reads_them(
     part: str, mnist: dict[str, Path], tmp_path: Path
 ) -> None:
     assert_read_as_torchvision_does(part, tmp_path)
+
+
+def test_gzipped_files_are_held_to_the_same_checksums(
+    mnist: dict[str, Path], tmp_path: Path
+) -> None:
+    packed = {name: path.with_name(f"{path.name}.gz") for name, path in mnist.items()}
+    for name, path in mnist.items():
+        packed[name].write_bytes(gzip.compress(path.read_bytes()))
+        path.unlink()
+    assert load("mnist", "test", data_dir=tmp_path).is_release
+    packed["test labels"].write_bytes(gzip.compress(idx(np.zeros(10, dtype=np.uint8))))
+    with pytest.raises(DataError, match="not the release's file"):
+        load("mnist", "test", data_dir=tmp_path)
 
 
 def test_a_cut_off_file_is_named(mnist: dict[str, Path], tmp_path: Path) -> None:
