@@ -3,9 +3,7 @@
 import base64
 import json
 from collections.abc import Sequence
-from functools import cache
 
-from jinja2 import Template
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup, escape
 
@@ -20,13 +18,9 @@ FILE = "report.html"
 
 def render(reports: Sequence[Report]) -> str:
     """One page on all papers; everything that comes from a spec or a record is escaped."""
-    return _template().render(reports=reports)
-
-
-@cache
-def _template() -> Template:
     used = (answer_pictures, evidence, figures, scoreboard, specification_curve, strips)
-    return page("report.html", used, address=_address, data=_address_of, settings=_settings)
+    template = page("report.html", used, address=_address, data=_address_of, settings=_settings)
+    return template.render(reports=reports)
 
 
 def _address(text: str) -> Markup:

@@ -213,7 +213,7 @@ def _paper(paper: str | Paper) -> Paper:
 
 
 def _store(folder: Path | str | None) -> Store:
-    return Store(Path(folder or configured().get("store", "results/store")))
+    return Store(Path(folder or configured().get("store", "results/store")), warn=warnings.warn)
 
 
 def _judged(chosen: Plan, trials: "Trials", call: str, wall_s: float = 0.0) -> "Results":

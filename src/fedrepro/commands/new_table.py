@@ -9,6 +9,7 @@ from fedrepro.benchmark.planning.check import check
 from fedrepro.benchmark.spec import limits
 from fedrepro.benchmark.spec.folders import PAPER_FILE, first_own_folder, paper_folders
 from fedrepro.benchmark.spec.load import load_paper
+from fedrepro.benchmark.spec.problems import read_text
 from fedrepro.benchmark.spec.table_import import draft, parse
 from fedrepro.commands import _options as options
 from fedrepro.commands.new_project import template, write_new
@@ -69,12 +70,9 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _read(source: Path) -> str:
+    if str(source) != "-":
+        return read_text(source, limits.FILE_BYTES)
     try:
-        if str(source) == "-":
-            return sys.stdin.read(limits.FILE_BYTES + 1)
-        if source.exists() and not source.is_file():
-            raise FedreproError(f"{source} is no file (- reads a pipe)")
-        with source.open(encoding="utf-8") as file:
-            return file.read(limits.FILE_BYTES + 1)
+        return sys.stdin.read(limits.FILE_BYTES + 1)
     except UnicodeDecodeError:
-        raise FedreproError(f"{source} is not UTF-8 text; save it as UTF-8") from None
+        raise FedreproError("what the pipe gives is not UTF-8 text") from None
