@@ -49,7 +49,7 @@ def _touching(comparison: Elementary) -> str:
     low, high = _range(comparison.difference)
     if low == high or 0 not in (low, high) or reaches_zero(comparison.difference):
         return ""
-    end = digits(_range(comparison.left)[1 if low else 0])
+    end = digits(_range(comparison.difference.left)[1 if low else 0])
     return f"; both could only be {end}, which one rule of rounding never prints both ways"
 
 

@@ -81,7 +81,6 @@ def findings_for(paper: Paper, tables: Collection[str] | None = None) -> tuple[F
             if hasattr(module, "needed"):
                 ids = module.needed(paper, tables)
                 seen = replace(paper, tables=tuple(one for one in paper.tables if one.id in ids))
-        found += (
-            replace(one, id=f"{paper.id}/{one.id}", paper=paper.id) for one in module.check(seen)
-        )
+        made = module.check(seen)
+        found += (replace(one, id=f"{paper.id}/{one.id}", paper=paper.id) for one in made)
     return tuple(one for one in found if tables is None or not {*one.tables}.isdisjoint(tables))

@@ -160,8 +160,7 @@ def _comparison(one: Elementary, known: Known) -> Comparison:
     if all(known.values.get(leaf.key) for leaf in one.leaves):
         contrasts = Contrasts([one], known.values, known.looks)
         if np.isfinite(contrasts.ours).all():
-            turned = -1.0 if one.relation == "<" else 1.0
-            differences = tuple(map(float, turned * contrasts.ours[0]))
+            differences = tuple(map(float, one.sign * contrasts.ours[0]))
             interval = t_interval(differences, contrasts.level, float(contrasts.ties[0]))
     sides = show(one.left), show(one.right)
     return Comparison(one.text, *sides, one.relation, differences, interval)

@@ -99,12 +99,8 @@ class _Resolver:
                 pairs += _pairs(*(self.expand(side, column) for side in both))
                 _bounded(len(pairs), "comparisons", limits.COMPARISONS)
             for pair in pairs:
-                left, right = (
-                    replace(one, as_printed=relation == "=") if isinstance(one, Number) else one
-                    for one in pair
-                )
                 unit = common_unit(map(unit_of, pair), "compared")
-                found.append(Elementary(relation, tolerance, left, right, unit, self.table.id))
+                found.append(Elementary(relation, tolerance, *pair, unit, self.table.id))
         _bounded(len(found), "comparisons", limits.COMPARISONS)
         _bounded(sum(len(one.leaves) for one in found), "cells", limits.NAMED_CELLS)
         return tuple(found)

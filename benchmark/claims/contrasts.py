@@ -97,13 +97,8 @@ class Contrasts:
 
     def _differences(self, value: Callable[[Cell], Floats], by_trial: bool = False) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            return np.array(
-                [
-                    (-1.0 if one.relation == "<" else 1.0)
-                    * self._value(one.difference, value, by_trial)
-                    for one in self.comparisons
-                ]
-            )
+            found = [one.sign * self._value(one.exact, value, by_trial) for one in self.comparisons]
+            return np.array(found)
 
     def _value(self, node: Node, value: Callable[[Cell], Floats], by_trial: bool = False) -> Floats:
         match node:

@@ -36,7 +36,7 @@ _ONE_LINE = str.maketrans("\r\n\t", "   ")
 
 @dataclass(frozen=True)
 class Number:
-    """A number of the text. as_printed: it stands alone beside '=', so its rounding counts."""
+    """A number of the text. as_printed: it stands for all that rounds to it."""
 
     value: Decimal
     as_printed: bool = False

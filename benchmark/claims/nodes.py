@@ -1,7 +1,7 @@
 """Elementary comparisons: what a claim is once its patterns are bound to cells."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from ..errors import SpecError
@@ -26,14 +26,27 @@ class Elementary:
     table: str
 
     @property
-    def difference(self) -> Node:
+    def sign(self) -> int:
+        return -1 if self.relation == "<" else 1
+
+    @property
+    def exact(self) -> Arithmetic[Node]:
         """Left less right."""
         return Arithmetic("-", self.left, self.right)
 
     @property
+    def difference(self) -> Arithmetic[Node]:
+        """Left less right, where a number alone beside '=' stands for all that rounds to it."""
+        left, right = (
+            replace(one, as_printed=self.relation == "=") if isinstance(one, Number) else one
+            for one in (self.left, self.right)
+        )
+        return Arithmetic("-", left, right)
+
+    @property
     def leaves(self) -> list[Cell]:
         """Its cells in order, repeats included."""
-        return list(leaves(self.difference))
+        return list(leaves(self.exact))
 
     @property
     def is_approximate(self) -> bool:

@@ -12,7 +12,6 @@ or as 84.6 by one rule (half up, half to even). They can be equal if one rule cl
 import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Literal
@@ -25,7 +24,6 @@ from .nodes import Elementary, Node, leaves
 
 SupportWord = Literal["supported", "contradicted", "undecidable", "not printed"]
 Interval = tuple[Fraction, Fraction]
-Box = Mapping[CellKey, tuple[Decimal, Decimal]]
 _LITTLE = Fraction(1, 10**60)
 _ENDLESS = Decimal(10**12)
 """Stands for the end of a metric that has none."""
@@ -60,7 +58,7 @@ def _judged(comparison: Elementary) -> tuple[SupportWord, Fraction | None]:
         return "not printed", Fraction(0)
     difference = comparison.difference
     if all(one.is_count for one in cells.values()) and not _is_rounded(difference):
-        difference = exact(comparison).difference
+        difference = comparison.exact
     try:
         low, high = range_over(difference, {key: one.bounds for key, one in cells.items()})
         touching = comparison.relation == "=" and 0 in (low, high) and low < high
@@ -92,16 +90,7 @@ def _is_rounded(node: Node) -> bool:
             return isinstance(node, Aggregate) and node.name == "mean"
 
 
-def exact(comparison: Elementary) -> Elementary:
-    """A comparison in which a stated number has no range of what rounds to it."""
-    left, right = (
-        replace(side, as_printed=False) if isinstance(side, Number) else side
-        for side in (comparison.left, comparison.right)
-    )
-    return replace(comparison, left=left, right=right)
-
-
-def range_over(node: Node, box: Box) -> Interval:
+def range_over(node: Node, box: Mapping[CellKey, tuple[Decimal, Decimal]]) -> Interval:
     """The range of an expression over all values of its cells in `box`.
 
     Interval arithmetic is exact where each cell is named once. A cell named again is set to each of
@@ -219,7 +208,7 @@ def _possible_difference(comparison: Elementary) -> Interval:
     """The range of left less right over all values that cells can have."""
     box = {leaf.key: _possible(leaf) for leaf in comparison.leaves}
     try:
-        return range_over(exact(comparison).difference, box)
+        return range_over(comparison.exact, box)
     except ZeroDivisionError:
         return -Fraction(_ENDLESS), Fraction(_ENDLESS)
 

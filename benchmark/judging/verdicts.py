@@ -244,14 +244,10 @@ def _counted(cell: Cell, evidence: Evidence) -> tuple[float, ...]:
 def _also_covered(table: Table, cell: Cell, margin: Margin) -> str:
     """How many other rows of its column a wide margin covers; empty for one that tells them apart.
     A margin is wide if it exceeds half of the spread of the column's printed values."""
-    own = cell.printed.value
-    others = [
-        one.printed.value
-        for one in table.cells
-        if (one.column, one.metric) == (cell.column, cell.metric)
-        and one.row != cell.row
-        and one.printed.value is not None
-    ]
+    column = (one for one in table.cells if (one.column, one.metric) == (cell.column, cell.metric))
+    values = {one.row: one.printed.value for one in column if one.printed.value is not None}
+    own = values.pop(cell.row, None)
+    others = values.values()
     if own is None or not others:
         return ""
     if 2 * margin.value <= float(max(own, *others) - min(own, *others)):

@@ -22,7 +22,6 @@ from .intervals import LEVEL, Floats, reached
 MOST_ROWS = 8
 """Up to so many rows all permutations are counted (40,320)."""
 DRAWS = 10_000
-_SEED = 0
 _EPS = 1e-12
 _ALIKE = 1e-9
 _BATCH = 4096
@@ -100,7 +99,7 @@ def relabelling_p(printed: Floats, means: Floats) -> float:
     labels as they are count as one more."""
     rows, seen = len(printed), float(correlation(printed, means)) - _ALIKE
     more = int(rows > MOST_ROWS)
-    rng = np.random.default_rng(_SEED)
+    rng = np.random.default_rng(0)
     drawn = (rng.permutation(rows) for _ in range(DRAWS))
     orders = np.array(list(drawn if more else itertools.permutations(range(rows))))
     alike = 0

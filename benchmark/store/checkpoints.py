@@ -21,21 +21,19 @@ from ..errors import StoreError
 from .files import arrays_from, disk, read_whole, replacing, write_npz
 from .store import UNFINISHED, checkpoint_path
 
-Identity = Mapping[str, Any]
-"""What must be the same for a trial to go on: JSON."""
-
 
 @dataclass
 class TrialFile:
     """The checkpoint of one trial (run key, seed) in the store at `root`.
 
-    packages: whose dataclasses a state may hold. device: for tensors that were on no CPU. say: gets
-    one sentence where a checkpoint is not used or cannot be written.
+    identity: what must be the same for a trial to go on, as JSON. packages: whose dataclasses a
+    state may hold. device: for tensors that were on no CPU. say: gets one sentence where a
+    checkpoint is not used or cannot be written.
     """
 
     root: Path
     trial: tuple[str, int]
-    identity: Identity
+    identity: Mapping[str, Any]
     packages: Sequence[str]
     device: torch.device
     say: Callable[[str], None] = lambda sentence: None

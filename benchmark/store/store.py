@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from filelock import FileLock, Timeout
-from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
 from ...methods.outcome import Arrays, Curve, Outcome
@@ -143,7 +142,7 @@ class Store:
         """Every sound record, stale ones included, in order of run, source and seed."""
         return self._records("*", "*")
 
-    def load_arrays(self, record: TrialRecord) -> dict[str, NDArray[Any]]:
+    def load_arrays(self, record: TrialRecord) -> Arrays:
         """The trial's arrays by name; raises `StoreError` if their file is missing or damaged."""
         if record.arrays is None:
             return {}

@@ -122,12 +122,12 @@ def _tested(read: Reading, paper: Paper, donors: Donors) -> Iterator[Tested]:
         weights = (weights_of(one.difference) if known else None) or {}
         if len(weights) < 2:
             continue
-        sign, means = -1 if one.relation == "<" else 1, list[Mean]()
+        means = list[Mean]()
         for key, weight in weights.items():
             cell, kind = donors[key], paper.table(donors[key].table).sd
             sd, ddofs = cell.printed.sd or Decimal(0), DDOFS if kind.ddof is None else (kind.ddof,)
             mean = interval(cell.printed)
-            means.append(Mean(sign * weight, mean, rounded(sd), kind.runs or 0, ddofs))
+            means.append(Mean(one.sign * weight, mean, rounded(sd), kind.runs or 0, ddofs))
         test, used = compare(means), tuple(donors[key] for key in weights)
         opposite = one.relation in "<>" and test.difference[1] <= 0
         differs = test.p[1] < LEVEL and (one.relation in "=~" or opposite)

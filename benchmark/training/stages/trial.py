@@ -31,11 +31,9 @@ class StaleStateError(RuntimeError):
 
 @dataclass(frozen=True)
 class StageInput:
-    """One trial of `config`: random streams, device, data folder, weights to start from.
-
-    used: of every portion that is read, checksum, release and note; at first, what an interrupted
-    trial had read.
-    """
+    """One trial of `config`: random streams, device, data folder, weights to start from. used: of
+    every portion that is read, checksum, release and note; at first, what an interrupted trial had
+    read."""
 
     config: RunConfig
     seeds: Seeds
