@@ -11,7 +11,10 @@ UNPROTECTED = (
     "Not protected: the profile declares no interim analysis at this number of trials. Whoever "
     "chooses the number by the results is wrong in more than 5 % of claims."
 )
-_SCALED = "Other data or a shorter protocol: no published number is reproduced or refuted here."
+_SCALED = (
+    "Other data or a shorter protocol: nothing trained here reproduces or refutes a published "
+    "number."
+)
 _COMPUTED = ("EXACT", "MISPRINT?", "INCONCLUSIVE")
 """What is said of printed numbers that were computed again and held against the print."""
 Counted = Literal["verdicts", "claims", "tables", "findings"]

@@ -40,7 +40,7 @@ def computed_of(comparison: Elementary) -> str:
     except ZeroDivisionError:
         return "a divisor may be zero"
     if left and right and not 1 / FACTOR < left / right < FACTOR:
-        text += f"; left is {digits(left / right, 3)} times right"
+        text += f"; the left side is {digits(left / right, 3)} times the right one"
     return text
 
 

@@ -1,17 +1,20 @@
 """Shows what is trained, and how long it takes: a bar on a terminal, elsewhere a line at times."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-from ..planning.estimate import duration
+from ..planning.estimate import RunKind, duration
 
 TrialName = tuple[str, int]
 """Run key and seed."""
+_Kind = tuple[object, ...]
+"""Of a trial, from wide to narrow."""
 _EVERY_S = 10.0
 """Between lines."""
 _NAMED = 4
@@ -20,7 +23,11 @@ _NAMED = 4
 
 @dataclass
 class Display:
-    """Progress over trials, weighted by estimated seconds; a context manager around training."""
+    """Progress over trials, weighted by estimated seconds; a context manager around training.
+
+    What is left is estimated from how long finished trials of the same kind took, or of the same
+    method or stage where there is none.
+    """
 
     console: Console = field(default_factory=lambda: Console(stderr=True, highlight=False))
     clock: Callable[[], float] = time.monotonic
@@ -39,9 +46,19 @@ class Display:
     def say(self, sentence: str) -> None:
         self.console.print(sentence, markup=False, soft_wrap=True)
 
-    def begin(self, seconds: Mapping[TrialName, float]) -> None:
+    def begin(
+        self,
+        seconds: Mapping[TrialName, float],
+        kinds: Mapping[TrialName, RunKind] | None = None,
+    ) -> None:
         """Trials begin of which each takes about so many seconds, in any unit."""
         self._seconds, self._all_s = seconds, sum(seconds.values())
+        self._kinds = {name: (kinds or {}).get(name, ()) for name in seconds}
+        self._left_s, self._expected_s = Counter[_Kind](), Counter[_Kind]()
+        self._taken_s = Counter[_Kind]()
+        for name, kind in self._kinds.items():
+            self._left_s[kind] += seconds[name]
+        self._since = dict[TrialName, float]()
         self._labels = dict[TrialName, str]()
         self._rounds = dict[TrialName, tuple[int, int]]()
         self._finished = self._failures = 0
@@ -51,6 +68,7 @@ class Display:
     def started(self, name: TrialName, label: str) -> None:
         """A trial began; a trial that is tried again begins anew."""
         self._labels[name], self._rounds[name] = label, (0, 0)
+        self._since[name] = self.clock()
         self._show()
 
     def said(self, name: TrialName, sentence: str) -> None:
@@ -66,14 +84,28 @@ class Display:
         self._finished += 1
         self._failures += failed
         self._finished_s += self._seconds[name]
+        kind = self._kinds[name]
+        self._left_s[kind] -= self._seconds[name]
+        if (since := self._since.pop(name, None)) is not None:
+            for n in range(len(kind) + 1):
+                self._expected_s[kind[:n]] += self._seconds[name]
+                self._taken_s[kind[:n]] += self.clock() - since
         self._show()
 
     def seconds_left(self) -> float | None:
-        """Seconds until the end at the pace so far; None while no trial has finished."""
-        if not self._finished:
+        """Seconds until the end; None while no trial has finished."""
+        if not self._taken_s:
             return None  # a start takes long beside the first rounds
-        done = self._done()
-        return (self._all_s - done) * (self.clock() - self._began) / done
+        left = sum(seconds * self._pace(kind) for kind, seconds in self._left_s.items())
+        left -= sum(part * self._pace(self._kinds[name]) for name, part in self._parts())
+        now = self.clock()
+        all_workers = self._taken_s[()] + sum(now - since for since in self._since.values())
+        return left * (now - self._began) / all_workers
+
+    def _pace(self, kind: _Kind) -> float:
+        """Measured by expected seconds of the finished trials that are most like this kind."""
+        known = next(n for n in range(len(kind), -1, -1) if self._expected_s[kind[:n]])
+        return self._taken_s[kind[:known]] / self._expected_s[kind[:known]]
 
     def line(self) -> str:
         words = [f"{self._finished}/{len(self._seconds)} trials"]
@@ -95,14 +127,14 @@ class Display:
         if self._bar.disable and self._seconds and kind is None:
             self.say(self.line())
 
-    def _done(self) -> float:
-        running = self._rounds.items()
-        parts = (self._seconds[name] * n / (total or 1) for name, (n, total) in running)
-        return self._finished_s + sum(parts)
+    def _parts(self) -> Iterator[tuple[TrialName, float]]:
+        """Trials that run, each with the expected seconds of what it has done."""
+        for name, (n, total) in self._rounds.items():
+            yield name, self._seconds[name] * n / (total or 1)
 
     def _show(self) -> None:
         if not self._bar.disable:
-            done = self._done()
+            done = self._finished_s + sum(part for _, part in self._parts())
             self._bar.update(self._task, completed=done, total=self._all_s, description=self.line())
         elif self.clock() >= self._next_line:
             self._next_line = self.clock() + _EVERY_S

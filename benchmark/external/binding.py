@@ -56,7 +56,7 @@ def bind_rows(rows: Iterable[Row], plan: Plan, protocol: ProtocolScale) -> Value
         again = before is not None and (before.row, before.column) == (row.row, row.column)
         if before is not None and (again or before.value != row.value):
             other = f" for {before.row} @ {before.column}, which shows the same trials"
-            other += ": the spec gives both the same settings"
+            other += "; give each its own settings in the spec, such as clients.data of a column"
             said = f"seed {row.seed} of table {row.table}, {cell.label} is given twice; first at "
             raise refused(row.place, f"{said}{before.place}{'' if again else other}")
         trials[row.seed] = row

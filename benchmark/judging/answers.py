@@ -142,7 +142,7 @@ def pooled(tables: Sequence[Table], values: Values, names: Names) -> TableAnswer
     every = [cell.metric for cell in printed if cell.key in values]
     name = max(dict.fromkeys(every), key=every.count, default=None)
     columns = {
-        f"{one.id}: {label}": column
+        f"{label} of table {one.id}": column
         for one in tables
         for label, column in columns_of((c for c in one.cells if c.metric == name), values).items()
         # One run alone compares nothing.

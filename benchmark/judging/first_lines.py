@@ -47,13 +47,14 @@ def _first(tables: Sequence[TableResult]) -> Sequence[TableResult]:
     return (named or tables)[:1]
 
 
-def sentence(name: str, claims: Sequence[ClaimResult], has_others: bool = False) -> str:
-    """What was found, in one sentence, about a paper that calls its method `name`. has_others:
-    whether the spec has headline claims that are not shown."""
+def sentence(name: str, claims: Sequence[ClaimResult], others: Sequence[str] = ()) -> str:
+    """What was found, in one sentence, about a paper that calls its method `name`. others:
+    the tables of headline claims in the spec, shown or not."""
     headlines = [one for one in claims if one.headline]
     if not headlines:
-        if has_others:
-            return f"{name}: its headline claims are about tables that are not shown."
+        if others:
+            said = f"table{'s' * (len(others) > 1)} {listed(others)}"
+            return f"{name}: its headline claims are about {said}, not shown here."
         return f"{name}: its spec marks no headline claim."
     if all(one.word == "NOT RUN" for one in headlines):
         return f"{name}: not all was run that its headline claims need."

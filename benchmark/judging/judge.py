@@ -280,7 +280,7 @@ class _Judging:
     def first_lines(self) -> FirstLines:
         paper, tables, trials = self.plan.paper, self.tables, self.evidence.cells.values()
         claims = [claim for table in tables for claim in table.claims]
-        has_headlines = any(one.headline for table in paper.tables for one in table.claims)
+        headlines = [one.id for one in paper.tables if any(each.headline for each in one.claims)]
         wrong = {one.id for one in self.audit if one.status == "inconsistent"}
         totals = first_lines.totals(
             tables,
@@ -288,7 +288,7 @@ class _Judging:
             pooled(self.plan.shown_tables, self.known.values, self.names),
             sum(len(one.failed) for one in trials),
         )
-        sentence = first_lines.sentence(paper.name, claims, has_headlines)
+        sentence = first_lines.sentence(paper.name, claims, headlines)
         return FirstLines(
             sentence=sentence + on_other_data.otherwise(tables, self.on_other_data),
             run_on=first_lines.run_on(self.plan.profile.name, tables),

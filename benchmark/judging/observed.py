@@ -96,7 +96,7 @@ def pattern_of(columns: Mapping[str, Column], values: Values, names: Names) -> P
         half,
         trials,
         rows,
-        columns=tuple(next(iter(group)) for group in groups),
+        columns=tuple(" with ".join(group) for group in groups),
         methods=tuple(methods[row] for row in rows),
         tie=tie(every[0].unit, float(np.nanmax(np.abs(trials)))),
         joined=tuple(tuple(group) for group in groups if len(group) > 1),

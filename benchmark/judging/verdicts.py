@@ -229,7 +229,7 @@ def _without_judging(table: Table, planned: PlannedCell, evidence: Evidence) -> 
         in_this = "" if table.margin is None else " in this unit"
         why = f"The spec gives no margin{in_this} to judge by."
     elif cell.printed.sd is not None and (table.sd.runs or 0) < 2:
-        why = "The paper does not say of how many runs the printed spread is."
+        why = "Of how many runs the printed spread is, the spec does not say (`runs` under `[sd]`)."
     else:
         return margin
     return Verdict("INCONCLUSIVE", why, difference)

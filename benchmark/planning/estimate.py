@@ -21,8 +21,8 @@ from ..data_names import images_in
 from ..store.store import TrialRecord
 
 _UNKNOWN_IMAGES = 50_000  # between trials of one set the number cancels out
-_ORDERING_S = 5e-11
-"""Seconds of a multiply-add, to put trials in order of which nothing has been measured."""
+_ORDERING_S = 1.0, 5e-11
+"""Seconds of a set-up and of a multiply-add, for trials of which nothing has been measured."""
 LENGTHS = (1, 3)
 """Rounds, or epochs, of short trials. Their difference is what rounds take, without the set-up."""
 _PRETRAINING_IMAGES = 512
@@ -74,7 +74,7 @@ class Estimate:
             yield f"longest trial: about {duration(seconds)}, {run.key} ({run.description})"
         if self.left:
             yield (
-                f"no time for {self.left} trials of {len(self.unmeasured)} kinds: nothing like "
+                f"time unknown of {self.left} trials of {len(self.unmeasured)} kinds: nothing like "
                 f"them is stored that ran on {self.device}; `--measure` trains short trials of each"
             )
 
@@ -114,8 +114,8 @@ class TrialTimes:
 
     def ordering(self, config: RunConfig) -> float:
         """Seconds to put trials in order by; a guess where nothing has been measured."""
-        known = self.seconds(config)
-        return _ORDERING_S * work_of(config) if known is None else known
+        known, (set_up, step) = self.seconds(config), _ORDERING_S
+        return set_up + step * work_of(config) if known is None else known
 
     def longest(self, config: RunConfig) -> float | None:
         """Seconds of the longest trial of the kind of `config`, as many as if all were as large.

@@ -30,6 +30,13 @@ HOW_TO_GET = (
     "`pip install 'fedrepro[tables]'` brings it, as do the packages of most systems; "
     "CSV needs none"
 )
+_CLAIM = """\
+# What the text says of this table, for example:
+# [[claims]]
+# id       = "ours-wins"
+# says     = "Ours is more accurate than FedAvg."
+# holds    = "'Ours' > 'FedAvg'"   # labels of rows
+# headline = "it beats FedAvg"     # where abstract or conclusion say it"""
 
 
 @dataclass(frozen=True)
@@ -102,7 +109,10 @@ class Parsed:
     def lacks(self) -> Iterator[str]:
         """What keeps cells of the draft from a run and from results, and what to write."""
         if len(self.columns) > 1:
-            yield "columns are one experiment until each has its own setting, such as clients.data"
+            yield (
+                "columns are one experiment until each has its own setting, such as a line "
+                '`clients.data = "cifar10"`'
+            )
         skipped = [row for row in self.rows if row.method is None and not row.is_words]
         if skipped:
             names = ", ".join("|".join(row.label) for row in skipped)
@@ -322,14 +332,16 @@ def draft(parsed: Parsed, *, table: str, title: str, metric: str = "accuracy") -
         'be filled in."]'
     ]
     if any(one.sd is not None for one in printed):
-        blocks.append("[sd]  # ddof = 0 or 1, runs = number of runs, where the paper says so")
+        blocks.append(
+            "[sd]  # write `runs = 5` if each spread is of 5 runs; without it, none is judged"
+        )
     blocks += [f"[[columns]]\nlabel = {_label(column)}" for column in parsed.columns]
     blocks += [_row(row) for row in parsed.rows]
     blocks.append(
         f"[margin]\nvalue  = {'2.0' if unit else '0.02'}\n"
         'reason = "draft: say how close is close enough, and why"'
     )
-    return "\n\n".join(blocks) + "\n"
+    return "\n\n".join([*blocks, _CLAIM]) + "\n"
 
 
 def _row(row: Row) -> str:

@@ -222,7 +222,7 @@ def test_a_multiverse_is_a_run_under_each_reading_and_says_the_time_first(
     which = ["multiverse", "cpcfl", "--tables", "11", "--profile", "smoke", *places]
     named = ["--readings", f"{other},no-restarts"]
     assert main([*which, *named, "--dry-run"]) == 0
-    assert "3 sets of readings; no time for" in capsys.readouterr().out
+    assert "3 sets of readings; time unknown of" in capsys.readouterr().out
     assert not (tmp_path / "out").exists()
 
     assert main([*which, *named]) == 0

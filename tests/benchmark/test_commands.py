@@ -162,7 +162,7 @@ def test_plan_measures_what_it_has_no_time_of(tmp_path: Path, capsys: Said) -> N
     assert " of 2 kinds: nothing like them is stored" in capsys.readouterr().out
     assert main([*selection, "--store", str(tmp_path), "--measure", "--jobs", "0"]) == 0
     said = capsys.readouterr().out
-    assert "no time for" not in said
+    assert "time unknown of" not in said
     assert "longest trial: about " in said
 
 
@@ -172,7 +172,7 @@ def test_what_has_no_data_is_not_measured(tmp_path: Path, capsys: Said) -> None:
     assert main([*selection, *where]) == 0
     said = capsys.readouterr()
     assert "0 trials to train" in said.err
-    assert "no time for " in said.out
+    assert "time unknown of " in said.out
 
 
 def test_several_plans_are_a_line_each_and_all_of_it(tmp_path: Path, capsys: Said) -> None:
@@ -186,7 +186,7 @@ def test_several_plans_are_a_line_each_and_all_of_it(tmp_path: Path, capsys: Sai
     assert fedrlc.startswith("fedrlc: ")
     assert size.startswith("2 papers: ")
     assert size.endswith(f" cells, {trials} trials")
-    assert left.startswith(f"no time for {trials} trials of ")
+    assert left.startswith(f"time unknown of {trials} trials of ")
 
 
 def clone(folder: Path) -> None:

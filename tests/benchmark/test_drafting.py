@@ -125,7 +125,7 @@ def test_the_command_says_what_it_read_and_passes_no_draft_that_lost_something(
     arguments = ["new-table", str(source), "--paper", "fresh", "--specs", str(specs), "--table"]
     assert main([*arguments, "B.7"]) == 0
     told = capsys.readouterr().out
-    assert "5 cells read, 1 as words, 0 not understood\nit passes `fedrepro check`" in told
+    assert "5 cells read, 1 as words, 0 not understood\nit passes `fedrepro check fresh`" in told
     assert "columns are one experiment" in told
     assert "no method is named" not in told, "a row with words is no experiment"
     paper = tomllib.loads((specs / "fresh" / "paper.toml").read_text("utf-8"))

@@ -41,7 +41,7 @@ def test_where_nothing_is_measured_no_time_is_said(tiny_config: Make) -> None:
         left = known.of([(config, 0), (config, 1), (other, 0)])
         assert left is not None
         (line,) = list(left.lines())
-        assert line.startswith("no time for 3 trials of 2 kinds")
+        assert line.startswith("time unknown of 3 trials of 2 kinds")
         assert "--measure" in line
         assert left.longest is None
 

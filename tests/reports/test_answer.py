@@ -65,7 +65,7 @@ def test_a_scaled_run_refutes_nothing_and_says_so(report: Report) -> None:
     def caution(report: Report) -> str:
         return scoreboard.caution([report])
 
-    assert "no published number is reproduced or refuted here" in caution(report)
+    assert "nothing trained here reproduces or refutes a published number" in caution(report)
     full = replace(report, scaled=False)
     assert caution(full) == ""
     assert caution(replace(full, protected=False)) == scoreboard.UNPROTECTED

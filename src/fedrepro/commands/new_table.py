@@ -63,7 +63,9 @@ def execute(args: argparse.Namespace) -> int:
     if parsed.count("odd"):
         print("the draft holds these cells as words: write them as they are printed")
     elif not problems:
-        print("it passes `fedrepro check`; now fill in section, margin, methods and claims")
+        print(
+            f"it passes `fedrepro check {args.paper}`; now fill in section, margin, methods, claims"
+        )
         for line in parsed.lacks():
             print(line)
     return 2 if problems else 1 if parsed.count("odd") else 0

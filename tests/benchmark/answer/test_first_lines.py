@@ -69,8 +69,8 @@ def test_a_claim_that_the_print_does_not_support_is_not_called_as_printed() -> N
 
 
 def test_headlines_of_tables_that_are_not_shown_are_not_denied() -> None:
-    assert sentence(NAME, [], True) == (
-        "Method: its headline claims are about tables that are not shown."
+    assert sentence(NAME, [], ["3", "5"]) == (
+        "Method: its headline claims are about tables 3 and 5, not shown here."
     )
 
 

@@ -136,7 +136,7 @@ def test_factor_between_two_cells_of_one_row() -> None:
     tied = Relation("r", "s", "'{row}' at 'bits' = '{row}' at 'size' * 32 * 3")
     (found,) = wrong(relations.check(paper(*cells, relations=[tied])))
     assert {key[1] for key in found.cells} == {("B",)}
-    assert found.computed.endswith("left is 0.1 times right")
+    assert found.computed.endswith("the left side is 0.1 times the right one")
 
 
 @pytest.mark.parametrize(
