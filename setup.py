@@ -14,18 +14,22 @@ setup(
         *(f"fedrepro.{name}" for name in FOLDERS),
         *(f"fedrepro.{name}.{inner}" for name in FOLDERS for inner in find_packages(name)),
         "fedrepro._tables",
+        "fedrepro._docs",
     ],
     package_dir={
         "": "src",
         "fedrepro._tables": "tables",
+        "fedrepro._docs": "docs",
         **{f"fedrepro.{name}": name for name in FOLDERS},
     },
     package_data={
         "fedrepro": ["py.typed", "templates/*"],
         "fedrepro._tables": ["*/*.toml", "*/*.json"],
+        "fedrepro._docs": ["*.md", "findings/*.md", "notes/*.md", "*.svg", "*.png"],
         "fedrepro.reports": ["templates/*"],
         "fedrepro.benchmark.data": ["excerpts/*/*"],
         "fedrepro.benchmark.spec": ["*.lua"],
         "": ["*.toml"],  # settings of authors, releases of data sets
     },
+    exclude_package_data={"fedrepro._docs": ["site/*", "site/*/*"]},
 )

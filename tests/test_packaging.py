@@ -69,8 +69,8 @@ def installed_place(file: Path) -> str:
     """Where a source file of the repository lies in a wheel."""
     if file.is_relative_to(FACE):
         return f"fedrepro/{file.relative_to(FACE)}"
-    if file.parts[0] == "tables":
-        return f"fedrepro/_tables/{file.relative_to('tables')}"
+    if file.parts[0] in ("tables", "docs"):
+        return f"fedrepro/_{file}"
     return f"fedrepro/{file}"
 
 
@@ -86,7 +86,8 @@ def sources() -> set[Path]:
     scripts = (ROOT / "benchmark").glob("*/*.lua")
     folders = (ROOT / "reports/templates", ROOT / FACE / "templates")
     data = {*specs, *excerpts, *scripts, *(file for one in folders for file in one.iterdir())}
-    return {file.relative_to(ROOT) for file in code | data | {ROOT / FACE / "py.typed"}}
+    guides = {ROOT / "docs/first-report.md", *(ROOT / "docs/findings").iterdir()}
+    return {file.relative_to(ROOT) for file in code | data | guides | {ROOT / FACE / "py.typed"}}
 
 
 def not_copied(folder: str, names: list[str]) -> set[str]:
@@ -147,7 +148,11 @@ def test_every_folder_with_code_is_a_package(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.chdir(ROOT)
     runpy.run_path("setup.py")
     wanted = {str(Path(installed_place(file)).parent) for file in sources() if file.suffix == ".py"}
-    assert {name.replace(".", "/") for name in given["packages"]} == {*wanted, "fedrepro/_tables"}
+    assert {name.replace(".", "/") for name in given["packages"]} == {
+        *wanted,
+        "fedrepro/_tables",
+        "fedrepro/_docs",
+    }
 
 
 @pytest.mark.slow

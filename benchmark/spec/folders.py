@@ -17,13 +17,18 @@ Folders = Path | Sequence[Path] | None
 
 
 def tables_root() -> Path:
-    """The specs that come along: inside the installed package, or the checkout's `tables/`. Raises
-    `SpecError` if there is neither."""
+    """The specs that come along (`bundled`)."""
+    return bundled("tables")
+
+
+def bundled(name: str) -> Path:
+    """The `tables` or `docs` that come along: inside the installed package, or the checkout's
+    folder. Raises `SpecError` if there is neither."""
     above = Path(__file__).resolve().parents[2]
-    for folder in (above / "_tables", above / "tables"):
+    for folder in (above / f"_{name}", above / name):
         if folder.is_dir():
             return folder
-    raise SpecError("no table specs found: neither an installed fedrepro nor a checkout's tables/")
+    raise SpecError(f"no {name} found: neither an installed fedrepro nor a checkout's {name}/")
 
 
 def searched(given: Sequence[Path] = ()) -> tuple[Path, ...]:

@@ -17,6 +17,7 @@ from types import FrameType
 from fedrepro import __version__, commands
 from fedrepro._config import configured
 from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.spec.folders import bundled
 from fedrepro.benchmark.spec.problems import suggestion
 from fedrepro.commands import _options
 from fedrepro.commands._terminal import Output, complain, discard_output, open_standard_streams
@@ -70,7 +71,8 @@ def build_parser(first: str = "") -> argparse.ArgumentParser:
     for title, group in _GROUPS.items():
         lines.append(f"{title}:")
         lines += [f" {' *'[n in _FIRST]} {n:<12}{helps[n]}" for n in group if n in helps]
-    overview = "\n".join([*lines, "", _EXIT_CODES, ""])
+    lines += ["", f"Guides: {bundled('docs')}, first-report.md to begin with", _EXIT_CODES, ""]
+    overview = "\n".join(lines)
     parser.format_help = lambda: overview  # type: ignore[method-assign]
     return parser
 
