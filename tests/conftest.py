@@ -24,10 +24,13 @@ DATA = Path(os.environ.get("FEDREPRO_DATA", "data")).absolute()
 @pytest.fixture(scope="session", autouse=True)
 def _nothing_of_the_users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Tests stand in an empty folder, with an empty home, and without `FEDREPRO_*`. So they read no
-    results or tables of the checkout, no cache and no configuration."""
+    results or tables of the checkout, no cache and no configuration; nor how wide and coloured a
+    terminal is."""
     with pytest.MonkeyPatch.context() as patch:
         for name in [name for name in os.environ if name.startswith(("FEDREPRO_", "XDG_"))]:
             patch.delenv(name)
+        for name in ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR"):
+            patch.delenv(name, raising=False)
         for name in ("HOME", "USERPROFILE"):
             patch.setenv(name, str(tmp_path_factory.mktemp("home")))
         patch.chdir(tmp_path_factory.mktemp("stands-here"))

@@ -9,7 +9,6 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
-from pydantic_core import to_jsonable_python
 
 from ..data_names import file_name
 from ..errors import FedreproError
@@ -73,7 +72,7 @@ class Recorded:
 
 def recorded(report: Report) -> Recorded:
     """A judged report as a baseline keeps it."""
-    return _recorded(to_jsonable_python(report))
+    return _recorded(asdict(report))
 
 
 def place_of(table: str, row: Sequence[str], column: Sequence[str]) -> str:

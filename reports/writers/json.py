@@ -5,10 +5,10 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from pydantic import TypeAdapter
-from pydantic_core import to_jsonable_python
 
 from ...benchmark.results import Report
 
@@ -18,9 +18,9 @@ FILE = "report.json"
 def render(reports: Sequence[Report]) -> str:
     """One report as an object, several as a list (`docs/report.schema.json`), a value a line.
     Raises `ValueError` for a number that is not finite."""
-    plain = [to_jsonable_python(report) for report in reports]
+    plain = [asdict(report) for report in reports]
     shown = plain[0] if len(plain) == 1 else plain
-    return json.dumps(shown, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(shown, indent=1, ensure_ascii=False, allow_nan=False, default=str) + "\n"
 
 
 def schema() -> dict[str, Any]:

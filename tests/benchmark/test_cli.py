@@ -142,7 +142,6 @@ def test_a_terminal_shows_colours_and_no_other_sequence(monkeypatch: pytest.Monk
     ):
         Output(stream).write("\x1b[31mFAILED\x1b[0m \x1b[2J\x07\u202e\x9b")
         assert stream.getvalue() == f"{shown} \ufffd[2J\ufffd\ufffd\ufffd"
-    monkeypatch.delenv("NO_COLOR", raising=False)
     assert paint("HOLDS") == "HOLDS"
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     assert paint("HOLDS") == "\x1b[32mHOLDS\x1b[0m"
