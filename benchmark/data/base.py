@@ -36,10 +36,11 @@ class Stored:
 
 
 class DataSet(ABC):
-    """A set, called by its registered name; of a family each set is one.
+    """A set, or one of a family of sets.
 
-    n_classes: 0 where the set has unlabelled images alone. has_unlabeled: whether it has unlabelled
-    images of its own; otherwise `unlabeled` means the training images without their labels.
+    name: as it is registered. n_classes: 0 where the set has unlabelled images alone.
+    has_unlabeled: whether it has unlabelled images of its own; otherwise `unlabeled` means the
+    training images without their labels.
     """
 
     n_classes: int

@@ -100,10 +100,7 @@ def cell_of(row: Row, paper: Paper) -> Cell:
             said = f"table {table.id} has no {what} '{shown(name)}'{suggestion(name, known)}"
             raise refused(row.place, said)
         labels.append(known[name])
-    cell = table.by_place.get((labels[0], labels[1]))
-    if cell is None:
-        said = f"table {table.id} has no cell {shown(row.row)} @ {shown(row.column)}"
-        raise refused(row.place, said)
+    cell = table.by_place[labels[0], labels[1]]
     if (reason := why_not(cell)) is not None:
         raise refused(row.place, f"table {table.id}, {cell.label} takes no results: {reason}")
     return cell
