@@ -66,9 +66,8 @@ for name, (says, extras, *options) in {
 
 @nox.session
 def dev(session: nox.Session) -> None:
-    """An environment for an editor, `.nox/dev`, with ruff, mypy, pyright and the commit hooks. A
-    strict editable install has links to each file, which editors and type checkers follow. Make it
-    again after adding a file."""
+    """An environment for an editor, `.nox/dev`, with ruff, mypy, pyright and the commit hooks. Make
+    it again after adding a file, to which the install then has a link."""
     install(session, "[test,lint]", *STRICT)
     session.install("--quiet", "--constraint", "constraints.txt", "pre-commit", "pyright")
     session.run("pre-commit", "install")

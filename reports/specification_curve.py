@@ -12,7 +12,6 @@ from . import evidence, layout
 HEIGHT = 56
 _STEP = 26
 _EDGE = 6
-AS_TAKEN = "as taken"
 
 
 class ClaimCurve(NamedTuple):
@@ -61,7 +60,7 @@ def changed(curves: Sequence[ClaimCurve]) -> str:
 
 def names(report: Report) -> list[str]:
     """The readings of each universe: 'as taken', 'fresh-targets', 'a + b'."""
-    return [" + ".join(one.readings) or AS_TAKEN for one in report.universes]
+    return [" + ".join(one.readings) or "as taken" for one in report.universes]
 
 
 def said(under: ClaimAnswer) -> str:

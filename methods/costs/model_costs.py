@@ -7,12 +7,11 @@ multiples of the size S of one model.
 Evidence: `tests/methods/test_costs.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, replace
 from fractions import Fraction
 from operator import add
+from typing import Self
 
 import torch
 from torch.utils.flop_counter import FlopCounterMode
@@ -27,11 +26,10 @@ FLOPS_PER_MULTIPLY_ADD = 2
 @dataclass(frozen=True)
 class NetworkCost:
     """Cost of one model of a network.
-    parameters: trained weights. buffers: running statistics. bytes: both, as sent. multiply_adds:
-    of a forward pass of one image, by kind of layer (`convolution`, `dense`)."""
+    parameters: trained weights. bytes: as sent, with running statistics. multiply_adds: of a
+    forward pass of one image, by kind of layer (`convolution`, `dense`)."""
 
     parameters: int
-    buffers: int
     bytes: int
     multiply_adds_by_kind: Mapping[str, int]
 
@@ -55,8 +53,7 @@ def network_cost(network: Layer, *input_shape: int) -> NetworkCost:
         kind = "convolution" if "convolution" in str(operator) else "dense"
         by_kind[kind] = by_kind.get(kind, 0) + flops // FLOPS_PER_MULTIPLY_ADD
     trained = sum(v.numel() for name, v in state.items() if not is_buffer(name))
-    buffers = sum(v.numel() for name, v in state.items() if is_buffer(name))
-    return NetworkCost(trained, buffers, n_bytes(state), by_kind)
+    return NetworkCost(trained, n_bytes(state), by_kind)
 
 
 def shapes_of(network: Layer) -> State:
@@ -80,8 +77,8 @@ class Exchange:
         """Models' worth of bytes in both directions."""
         return self.downloaded + self.uploaded
 
-    def __add__(self, other: Exchange) -> Exchange:
-        return Exchange(*map(add, astuple(self), astuple(other)))
+    def __add__(self, other: Self) -> Self:
+        return type(self)(*map(add, astuple(self), astuple(other)))
 
 
 def exchange(download: Message, upload: Message, participants: int, model_bytes: int) -> Exchange:

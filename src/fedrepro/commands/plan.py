@@ -62,6 +62,5 @@ def _measure(plan: Plan, store: Store, known: "TrialTimes", args: argparse.Names
 
     data = DataAvailability(args.data_dir, args.download)
     missing = dict.fromkeys(run for run, seed in plan.trials_to_run() if not store.find(run, seed))
-    runs = [run for run in missing if not any(map(data.problem, chain(run)))]
-    trials = known.to_measure(runs)
+    trials = known.to_measure(run for run in missing if not any(map(data.problem, chain(run))))
     execute(plan, store, trials=trials, progress=Display(), **options.execution(args))
