@@ -123,7 +123,9 @@ def test_every_dependency_is_pinned_within_its_range() -> None:
 
 @pytest.mark.parametrize("file", ["hashes.txt", ".ci/requirements.txt"])
 def test_every_line_of_a_locked_file_has_hashes(file: str) -> None:
-    for name, (version, hashes) in hashed(file).items():
+    held = hashed(file)
+    assert held
+    for name, (version, hashes) in held.items():
         assert version and hashes, name  # noqa: PT018
         assert all(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", one) for one in hashes), name
 
