@@ -1,7 +1,7 @@
 """Shows what is trained, and how long it takes: a bar on a terminal, elsewhere a line at times."""
 
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Self
@@ -54,8 +54,9 @@ class Display:
         """Trials begin of which each takes about so many seconds, in any unit."""
         self._seconds, self._all_s = seconds, sum(seconds.values())
         self._kinds = {name: (kinds or {}).get(name, ()) for name in seconds}
-        self._left_s, self._expected_s = Counter[_Kind](), Counter[_Kind]()
-        self._taken_s = Counter[_Kind]()
+        self._left_s = defaultdict[_Kind, float](float)
+        self._expected_s = defaultdict[_Kind, float](float)
+        self._taken_s = defaultdict[_Kind, float](float)
         for name, kind in self._kinds.items():
             self._left_s[kind] += seconds[name]
         self._since = dict[TrialName, float]()

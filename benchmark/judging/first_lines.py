@@ -59,8 +59,8 @@ def sentence(name: str, claims: Sequence[ClaimResult], others: Sequence[str] = (
     if all(one.word == "NOT RUN" for one in headlines):
         return f"{name}: not all was run that its headline claims need."
     words = dict.fromkeys(one.word for one in headlines)
-    said = (_joined(word, [one for one in headlines if one.word == word]) for word in words)
-    return f"{name}: {'; '.join(said)}."
+    parts = (_joined(word, [one for one in headlines if one.word == word]) for word in words)
+    return f"{name}: {'; '.join(parts)}."
 
 
 def clause(claim: ClaimResult, answer: ClaimAnswer | None = None) -> str:
