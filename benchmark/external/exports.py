@@ -67,8 +67,7 @@ def read_files(files: Sequence[Path], paper: Paper) -> list[Row]:
 def read_map(file: Path, paper: Paper) -> list[Row]:
     """The results that a map names: `[[results]]`, with what all of them share above. Files are
     relative to the map's folder. Raises `FedreproError` for what cannot be read or found."""
-    report = toml_file.read(file)
-    data = toml_file.parse(report)
+    report, data = toml_file.read(file)
     if data is None:
         raise InvalidSpecError(report.problems)
     entries = data.pop("results", None)

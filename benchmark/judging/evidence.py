@@ -18,7 +18,6 @@ from ...methods.outcome import Arrays
 from ..config import RunConfig, chain
 from ..metrics import metric, outside
 from ..planning.plan import Plan, PlannedCell
-from ..planning.resolve import Resolved
 from ..results import Departure
 from ..spec.model import CellKey
 from ..store.store import Store, TrialRecord
@@ -143,7 +142,7 @@ class Evidence:
                 kept |= {key: found[key].without(copies, told) for key in keys}
         return kept
 
-    def departures(self, planned: Resolved) -> tuple[Departure, ...]:
+    def departures(self, planned: PlannedCell) -> tuple[Departure, ...]:
         """How what a cell shows differs from the published protocol, its data included."""
         if self.given is not None:
             return () if self.declared is None else (self.declared,)
@@ -168,7 +167,7 @@ class Evidence:
             if facts.get("note") and facts.get("is_release", False)
         )
 
-    def _data_of(self, planned: Resolved) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    def _data_of(self, planned: PlannedCell) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """The data that a cell's run and those before it have used, by set and part."""
         for run in chain(planned.config):
             for record in self.records(run)[:1]:

@@ -8,10 +8,10 @@ from typing import Any
 from ..claims.bind_cells import bind, instances
 from ..config import RunConfig
 from ..errors import SpecError
-from ..spec import authors, names, settings, toml_file
+from ..spec import authors, names, settings
 from ..spec.lines import KeyPath
 from ..spec.model import AS_PUBLISHED, Cell, CellKey, Paper, Table
-from ..spec.problems import Problem, in_order
+from ..spec.problems import FileProblems, Problem, in_order, read_text
 from .plan import planned_cell, refused
 from .resolve import ENDS, MEASUREMENTS, Resolver, UnresolvedError
 
@@ -61,7 +61,7 @@ class _Checker:
         seen = set[tuple[Any, ...]]()  # cells share most of their settings
         controls = list(self._controls())
         for table in self.paper.tables:
-            report = toml_file.read(table.file)
+            report = FileProblems(table.file, read_text(table.file))
             for bound in _bound(table):
                 what = settings.key_of(bound.experiment), bound.read, repr(bound.overrides)
                 own = (*what, tuple(table.profiles) if table.is_control else None)
@@ -76,7 +76,7 @@ class _Checker:
                 if id == table.id:
                     report.add(("claims", i), said)
             yield from report.problems
-        report = toml_file.read(self.paper.file)
+        report = FileProblems(self.paper.file, read_text(self.paper.file))
         for path, said in self._idle_overrides() if seen else ():
             report.add(path, said)
         yield from report.problems

@@ -17,14 +17,8 @@ from ..spec import names, settings
 from ..spec.model import Cell, CellKey, Claim, Paper, Profile, Table, matches
 from ..spec.problems import suggestion
 from ..spec.readings import under
-from .resolve import Resolved, Resolver
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedCell(Resolved):
-    """A cell and the run that it reads; no run where it needs no training or cannot be run."""
-
-    cell: Cell = field(kw_only=True)
+from .resolve import PlannedCell as PlannedCell
+from .resolve import Resolver
 
 
 @dataclass(frozen=True)
@@ -294,10 +288,9 @@ def planned_cell(cell: Cell, resolver: Resolver) -> PlannedCell:
             return PlannedCell(counted, None, "final", cell=cell)
         if reason is not None:
             return PlannedCell(None, reason, cell.read, cell=cell)
-        found = resolver.resolve(cell, cell.metric or "accuracy")
+        return resolver.resolve(cell, cell.metric or "accuracy")
     except SpecError as error:
         raise SpecError(f"table {cell.table}, {cell.label}: {error}") from error
-    return PlannedCell(found.config, found.reason, found.read, found.departures, cell=cell)
 
 
 def _check_set(path: str, value: Any) -> None:

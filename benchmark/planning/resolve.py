@@ -6,7 +6,7 @@ cells that differ only in options of other methods, or in the round that they re
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from ...methods import registry
@@ -47,8 +47,8 @@ class UnresolvedError(SpecError):
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
-    """A run and how it is read, or the reason why there is none.
+class PlannedCell:
+    """A cell, the run that it reads and how, or the reason why there is none.
 
     read: after the profile's overrides (T = 25 may be read at round 5).
     departures: what the profile, `--on` and `--set` changed of what this very run depends on; none
@@ -59,6 +59,7 @@ class Resolved:
     reason: str | None
     read: int | Literal["final", "best"]
     departures: tuple[Departure, ...] = ()
+    cell: Cell = field(kw_only=True)
 
 
 class Resolver:
@@ -84,7 +85,7 @@ class Resolver:
         self._sets: list[SettingsLayer] = [
             (Origin("set", why), Override(path, why, value)) for path, value in (sets or {}).items()
         ]
-        self._known: dict[tuple[Any, ...], Resolved] = {}
+        self._known: dict[tuple[Any, ...], PlannedCell] = {}
         self.effective: set[int] = set()
 
     def overrides(self, bound: Cell) -> tuple[Override, ...]:
@@ -94,13 +95,13 @@ class Resolver:
         own = bound.overrides.get(profile.source, ())
         return profile.overrides + own + (() if data is None else profile.on[data])
 
-    def resolve(self, bound: Cell, metric: str | None) -> Resolved:
+    def resolve(self, bound: Cell, metric: str | None) -> PlannedCell:
         """The run behind a cell, and how it is read. Raises `UnresolvedError`, a `SpecError`, if
         settings are missing or refused."""
         left_out = () if self.profile.whole else self.profile.omit
         whys = (one.why for one in left_out if get(bound.experiment, one.path) == one.value)
         if why := next(whys, None) or self.profile.why_left_out(bound):
-            return Resolved(None, why, bound.read)
+            return PlannedCell(None, why, bound.read, cell=bound)
         # Every other metric is one more number of the same run.
         is_own = not names.exists("metric", metric) or metric in MEASUREMENTS
         overrides = self.overrides(bound)
@@ -112,11 +113,11 @@ class Resolver:
             self.effective |= changed.effective
             if self._pin is not None:
                 changed = layered(_pins(changed.settings, self._pin), changed)
-            found = _resolved(changed, below.settings, metric, self._metrics)
+            found = _resolved(bound, changed, below.settings, metric, self._metrics)
             if found.config is not None and self.profile.series:
                 found = replace(found, config=found.config.in_series(self.profile.series))
             self._known[key] = found
-        return self._known[key]
+        return replace(self._known[key], cell=bound)
 
     def counting_run(self, cell: Cell) -> RunConfig | None:
         """The run that counts the costs of an analytic cell; None for cells that are not counted.
@@ -150,22 +151,23 @@ def _pins(experiment: Experiment, pin: Callable[[str], str]) -> Iterator[Setting
 
 
 def _resolved(
-    changed: Layered, before: Experiment, metric: str | None, metrics: Sequence[str]
-) -> Resolved:
+    cell: Cell, changed: Layered, before: Experiment, metric: str | None, metrics: Sequence[str]
+) -> PlannedCell:
     """The run behind an experiment, `at` included, after and before what profile and `--set` do.
     Raises `UnresolvedError`, a `SpecError`, if settings are missing or refused."""
     experiment = {name: value for name, value in changed.settings.items() if name != AT}
     read = changed.settings[AT]
     if not names.exists("metric", metric):
-        return Resolved(None, f"metric '{metric}' is not implemented", read)
+        return PlannedCell(None, f"metric '{metric}' is not implemented", read, cell=cell)
     making = _Making(experiment, metrics)
     try:
         config = making.measurement(str(metric)) if metric in MEASUREMENTS else making.evaluated()
     except UnknownNameError as error:
         what = "method" if error.kind == "federated" else error.kind
-        return Resolved(None, f"{what} '{error.name}' is not implemented", read)
+        return PlannedCell(None, f"{what} '{error.name}' is not implemented", read, cell=cell)
     if config is None:
-        return Resolved(None, f"no pre-trained encoder whose {metric} could be measured", read)
+        why = f"no pre-trained encoder whose {metric} could be measured"
+        return PlannedCell(None, why, read, cell=cell)
     if making.refused or making.missing:
         raise UnresolvedError(making.refused, making.missing)
     departures = []
@@ -176,14 +178,14 @@ def _resolved(
             if old != new and (path != PRECISION or old is not None):
                 departures.append(Departure(path, shown(old), shown(new), origin.text))
     if config.stage == "measurement":
-        return Resolved(config, None, "final", tuple(departures))
+        return PlannedCell(config, None, "final", tuple(departures), cell=cell)
     last = config.options.get("rounds")
     if last is not None and last < 1:
         raise SpecError(f"training.rounds is {last}, so nothing would be measured; give at least 1")
     if last is not None and isinstance(read, int) and read > last:
         departures.append(Departure(AT, shown(read), shown(last), ENDS))
         read = last
-    return Resolved(config, None, read, tuple(departures))
+    return PlannedCell(config, None, read, tuple(departures), cell=cell)
 
 
 class _Making:

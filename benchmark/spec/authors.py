@@ -107,8 +107,7 @@ def read(kind: str, name: str, file: Path) -> tuple[AuthorBlock, ...]:
     """
     if not file.exists():
         return ()
-    report = toml_file.read(file)
-    data = toml_file.parse(report)
+    report, data = toml_file.read(file)
     raw = None if data is None else validate(_File, data, report)
     for i, block in enumerate(raw.authors if raw is not None else ()):
         for at, said in _problems(kind, name, block):

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from .fields import At, InFile, Name, Settings, Text, wrong
+from .fields import At, InFile, Name, Settings, Text
 
 _Names = Collection[str | None]
 
@@ -52,7 +52,7 @@ class Alternative(_OfRuns):
 
     def __post_init__(self) -> None:
         if not self.set and self.at is None and not self.metrics:
-            raise wrong("changes nothing; give set, at or metrics")
+            raise ValueError("changes nothing; give set, at or metrics")
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,6 @@ class Unstated(_OfRuns):
 
     def __post_init__(self) -> None:
         if self.alternatives and self.name is None:
-            raise wrong("alternatives need a 'name' of the choice")
+            raise ValueError("alternatives need a 'name' of the choice")
         if self.settings and self.no_setting is not None:
-            raise wrong("has both 'settings' and 'no_setting'; give one of them")
+            raise ValueError("has both 'settings' and 'no_setting'; give one of them")

@@ -7,7 +7,6 @@ from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, ValidationInfo
-from pydantic_core import PydanticCustomError
 
 from . import limits
 from .printed import Printed
@@ -17,46 +16,40 @@ ADDRESS = re.compile(r"https://[A-Za-z0-9.-]+(?:/[A-Za-z0-9._~:/?#@!$&()*+,;=%-]
 """What may be the target of a link: a secure web address in plain letters."""
 
 
-def wrong(message: str) -> PydanticCustomError:
-    """An error of a validator, with the words for the author of the spec."""
-    return PydanticCustomError("spec", "{message}", {"message": message})
-
-
 def _read_name(text: str) -> str:
     if problem := limits.name_problem(text):
-        raise wrong(problem)
+        raise ValueError(problem)
     return text
 
 
 def _read_address(text: str) -> str:
     if not ADDRESS.fullmatch(text):
-        raise wrong(f"must be an address such as https://doi.org/10.1000/182, not {text!r}")
+        raise ValueError(f"must be an address such as https://doi.org/10.1000/182, not {text!r}")
     return text
 
 
 def _read_at(value: Any) -> int | Literal["final", "best"]:
     if value in ("final", "best") or (type(value) is int and 1 <= value <= limits.SETTING):
         return typing.cast('int | Literal["final", "best"]', value)
-    raise wrong(f"must be a round counted from 1, 'final' or 'best', not {describe(value)}")
+    raise ValueError(f"must be a round counted from 1, 'final' or 'best', not {describe(value)}")
 
 
 def _read_label(value: Any) -> tuple[str, ...]:
     parts = _refuse_empty(value if isinstance(value, list) else [value])
     for part in parts:
         if not isinstance(part, str) or not part.strip():
-            raise wrong(f"must be text or a list of text, not {describe(value)}")
+            raise ValueError(f"must be text or a list of text, not {describe(value)}")
         if "|" in part or "'" in part:
-            raise wrong(f"must not contain | or ' (claims name cells by labels): {part!r}")
+            raise ValueError(f"must not contain | or ' (claims name cells by labels): {part!r}")
     return tuple(parts)
 
 
 def read_number(value: Any) -> Decimal:
-    """A whole number or decimal within `spec.limits`. Raises `PydanticCustomError`, a `ValueError`,
-    for everything else."""
+    """A whole number or decimal within `spec.limits`; raises `ValueError` for everything else."""
     if isinstance(value, bool) or not isinstance(value, (int, Decimal)):
-        raise wrong(f"must be a number, not {describe(value)}")
+        raise ValueError(f"must be a number, not {describe(value)}")
     if problem := limits.number_problem(value):
-        raise wrong(problem)
+        raise ValueError(problem)
     return Decimal(value)
 
 
@@ -64,17 +57,17 @@ def _read_looks(looks: tuple[int, ...], info: ValidationInfo) -> tuple[int, ...]
     """Looks rise, there is more than one, and what is trained by default is one of them."""
     trials, shown = info.data.get("trials"), list(looks)
     if len(looks) < 2:
-        raise wrong("give two or more numbers of trials, or leave looks out")
+        raise ValueError("give two or more numbers of trials, or leave looks out")
     if shown != sorted(set(looks)):
-        raise wrong(f"must rise, since each interim analysis adds trials, not {shown}")
+        raise ValueError(f"must rise, since each interim analysis adds trials, not {shown}")
     if trials not in (None, *looks):
-        raise wrong(f"trials = {trials} must be one of them, {shown}")
+        raise ValueError(f"trials = {trials} must be one of them, {shown}")
     return looks
 
 
 def _refuse_empty(value: Any) -> Any:
     if value in ([], ()):
-        raise wrong("is empty")
+        raise ValueError("is empty")
     return value
 
 
@@ -120,7 +113,7 @@ class InFile:
 
 
 def read_printed(value: Any) -> Printed:
-    """A number or text as it is printed; raises `PydanticCustomError` for everything else."""
+    """A number or text as it is printed; raises `ValueError` for everything else."""
     if not isinstance(value, str):
         number = read_number(value)
         return Printed(text=str(number), value=number)
@@ -146,12 +139,14 @@ class PublishedEntry(InFile):
     def __post_init__(self) -> None:
         low, high, value = self.low, self.high, self.value.value
         if (low is None) != (high is None):
-            raise wrong("an uncertain value needs both low and high")
+            raise ValueError("an uncertain value needs both low and high")
         if low is not None and high is not None:
             if self.why is None:
-                raise wrong("an uncertain value needs 'why'")
+                raise ValueError("an uncertain value needs 'why'")
             if value is None or not low <= value <= high:
-                raise wrong(f"low {low} and high {high} must enclose the value {self.value.text}")
+                raise ValueError(
+                    f"low {low} and high {high} must enclose the value {self.value.text}"
+                )
 
     @property
     def printed(self) -> Printed:
@@ -163,7 +158,7 @@ def _with_keys(value: Any) -> Any:
         return value
     if isinstance(value, (str, int, Decimal)) and not isinstance(value, bool):
         return {"value": value}
-    raise wrong(
+    raise ValueError(
         "a published value is a number, text or { value = ... }, "
         f"not {describe(value)} (write words and check marks as text)"
     )

@@ -76,8 +76,7 @@ class _File(NamedTuple, Generic[Model]):
 
 
 def _read(file: Path, cls: type[Model]) -> _File[Model]:
-    report = toml_file.read(file)
-    data = toml_file.parse(report)
+    report, data = toml_file.read(file)
     return _File(report, data or {}, None if data is None else validate(cls, data, report))
 
 

@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Field
 
 from . import fields, limits
 from .choices import Unstated
-from .fields import At, Count, InFile, Label, Name, Published, Setting, Settings, Text, Truth, wrong
+from .fields import At, Count, InFile, Label, Name, Published, Setting, Settings, Text, Truth
 from .printed import Printed, Rule, closed_ends
 from .problems import Filled
 
@@ -64,7 +64,7 @@ class Override(InFile):
 
     def __post_init__(self) -> None:
         if sum(way is not None for way in (self.value, self.divide, self.replace)) != 1:
-            raise wrong("give exactly one of value, divide and replace")
+            raise ValueError("give exactly one of value, divide and replace")
 
 
 @dataclass(frozen=True)
@@ -195,9 +195,9 @@ class Sd(InFile):
 
     def __post_init__(self) -> None:
         if self.sources and self.why is None:
-            raise wrong("a spread taken 'from' another table needs 'why'")
+            raise ValueError("a spread taken 'from' another table needs 'why'")
         if self.why is not None and not self.sources:
-            raise wrong("'why' is the reason for 'from', which is missing")
+            raise ValueError("'why' is the reason for 'from', which is missing")
 
 
 @dataclass(frozen=True)

@@ -143,8 +143,6 @@ def message(details: ErrorDetails, model: type = object) -> str:
     kind, key = details["type"], str(details["loc"][-1]) if details["loc"] else ""
     bounds = details.get("ctx", {})
     match kind:
-        case "spec":
-            return str(details["msg"])
         case "extra_forbidden" | "unexpected_keyword_argument":
             keys = _keys_in(model)
             for above in details["loc"][:-1]:

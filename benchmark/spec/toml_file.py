@@ -17,13 +17,9 @@ Placed = Sequence[tuple[KeyPath, Toml]]
 """Tables of a file, each with its path."""
 
 
-def read(file: Path) -> FileProblems:
-    """The text of a file, with nothing said of it yet; raises as `read_text`."""
-    return FileProblems(file, read_text(file, limits.FILE_BYTES))
-
-
-def parse(report: FileProblems) -> dict[str, Any] | None:
-    """The TOML of a file, unless it is none or exceeds a limit."""
+def read(file: Path) -> tuple[FileProblems, dict[str, Any] | None]:
+    """A file and its data, unless it is no TOML or exceeds a limit; raises as `read_text`."""
+    report = FileProblems(file, read_text(file, limits.FILE_BYTES))
     try:
         data = tomli.loads(report.text, parse_float=_decimal)
     except tomli.TOMLDecodeError as error:
@@ -38,12 +34,11 @@ def parse(report: FileProblems) -> dict[str, Any] | None:
         line = report.text.count("\n", 0, found.start()) + 1 if found else 1
         said = f"a number has more than {limits.DIGITS} digits"
     else:
-        problems = list(limits.exceeded(data))
-        for path, problem in problems:
+        for path, problem in limits.exceeded(data):
             report.add(path, problem)
-        return None if problems else data
-    report.problems.append(Problem(report.file, line, said))
-    return None
+        return report, None if report.problems else data
+    report.problems.append(Problem(file, line, said))
+    return report, None
 
 
 def _decimal(text: str) -> Decimal:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.planning.resolve import Resolved, Resolver
+from fedrepro.benchmark.planning.resolve import PlannedCell, Resolver
 from fedrepro.benchmark.spec.folders import tables_root
 from fedrepro.benchmark.spec.model import Cell, Override, Paper, Profile
 from fedrepro.benchmark.spec.printed import Printed
@@ -76,7 +76,7 @@ def numbers(folder: Path) -> list[dict[str, Any]]:
 
 def as_published(
     experiment: dict[str, Any], metric: str, at: Any = "final", overrides: Sequence[Override] = ()
-) -> Resolved:
+) -> PlannedCell:
     """The run of an experiment under a profile with these overrides."""
     resolver = Resolver(Profile(1, overrides=tuple(overrides)))
     return resolver.resolve(drawn(experiment, at), metric)

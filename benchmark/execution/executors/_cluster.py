@@ -59,8 +59,7 @@ class Cluster(InFile):
 
 def read_cluster(path: Path) -> Cluster:
     """The cluster that a file describes; raises `SpecError` that names every mistake."""
-    report = toml_file.read(path)
-    data = toml_file.parse(report)
+    report, data = toml_file.read(path)
     if data is not None and isinstance(own := data.get("options"), dict):
         data["options"] = {k: float(v) if isinstance(v, Decimal) else v for k, v in own.items()}
     cluster = None if data is None else validate(Cluster, data, report)
