@@ -100,7 +100,7 @@ def _choices(plan: Plan) -> Iterator[ChoiceResult]:
             reading = next((one.name for one in choice.alternatives if one.name in taken), None)
             others = [name for name in taken if name != reading]
             # Whether the plan without it reads anything else.
-            has_effect = reading is None or not plan.reads_as(plan.under(others))
+            has_effect = reading is None or plan.reads != plan.under(others).reads
             yield ChoiceResult(table, choice, reading, has_effect)
 
 

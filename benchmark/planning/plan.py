@@ -149,12 +149,9 @@ class Plan:
         )
         return replace(other, asked=self.asked, looks=self.looks)
 
-    def reads_as(self, other: "Plan") -> bool:
-        """Whether its cells read the same numbers of the same runs as those of another plan."""
-        return self._read == other._read
-
     @cached_property
-    def _read(self) -> Mapping[CellKey, tuple[Any, ...]]:
+    def reads(self) -> Mapping[CellKey, tuple[Any, ...]]:
+        """By cell, the run, the round and the metric of which its numbers are."""
         return {one.cell.key: (one.config, one.read, one.cell.metric) for one in self.cells}
 
 

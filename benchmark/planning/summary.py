@@ -26,18 +26,12 @@ class Summary:
         self.trials = len(trials)
         self.missing = [(run, seed) for run, seed in trials if store.find(run, seed) is None]
         self.sharing = plan.sharing()
+        self.stored = self.trials - len(self.missing)
         self.cells = [one for one in plan.cells if one not in plan.controls]
+        self.measured = sum(one.config is not None for one in self.cells)
         reasons = Counter(one.reason for one in self.cells if one.reason is not None)
         self.reasons = dict(reasons.most_common())
         self.estimate = times().of(self.missing) if self.missing else None
-
-    @property
-    def stored(self) -> int:
-        return self.trials - len(self.missing)
-
-    @property
-    def measured(self) -> int:
-        return sum(one.config is not None for one in self.cells)
 
     @property
     def controls(self) -> list[str]:

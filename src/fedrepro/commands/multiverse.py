@@ -64,7 +64,7 @@ def _others(taken: Plan, named: list[str] | None) -> list[Plan]:
     base = taken.paper.readings
     names = [one.name for one in free_readings(taken.paper)] if named is None else named
     plans = [taken.under((*base, *one.split("+"))) for one in dict.fromkeys(names)]
-    changed = [one for one in plans if one.paper.readings != base and not taken.reads_as(one)]
+    changed = [one for one in plans if one.paper.readings != base and one.reads != taken.reads]
     if not changed:
         raise SpecError(f"paper {taken.paper.id}: no other interpretation changes what is selected")
     return changed
