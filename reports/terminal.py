@@ -12,7 +12,7 @@ Paint = Callable[..., str]
 
 def render(report: Report, paint: Paint) -> str:
     """Every table of a report; `paint(text, word)` colours what carries a verdict's word."""
-    return "\n".join(_table(report, table, paint) for table in (*report.controls, *report.tables))
+    return "\n".join(_table(report, table, paint) for table in (*report.tables, *report.controls))
 
 
 def _table(report: Report, table: TableResult, paint: Paint) -> str:

@@ -31,6 +31,7 @@ _SAID: Mapping[str, tuple[str, str, str, str]] = {
 """By word: of clauses in the sentence, before a claim's numbers, of one claim and of several."""
 _UNSAID = "the published numbers do not say so"
 _SILENCED = "a control on {} data is not seen"
+_UNCONTROLLED = " (its control is not seen)"
 LARGER = 2.0
 """A ratio above this is more than published, not as published."""
 
@@ -127,9 +128,10 @@ def evidence(tables: Sequence[TableResult]) -> Iterator[str]:
             yield f"{claim.headline} ({_place(table)}): {_answered(claim)}"
         else:
             why = (claim.reason.partition(": ")[2] or claim.reason).rstrip(".")
-            without.setdefault((_SAID[claim.word][1], why), []).append(_place(table))
-    for (word, why), places in without.items():
-        yield f"{word} ({listed(list(dict.fromkeys(places)))}): {why}"
+            about = f"{claim.headline} ({_place(table)})"
+            without.setdefault((_SAID[claim.word][1], why), []).append(about)
+    for (word, why), headlines in without.items():
+        yield f"{listed(headlines)}: {word}: {why}"
     for table, lead in ((one, lead) for one in named for lead in one.leads):
         is_silenced = any(one.answer.is_silenced for one in table.claims)
         said = _led(lead, table.unit == "%", is_silenced)
@@ -204,7 +206,7 @@ def _counts(claims: Sequence[ClaimResult]) -> str:
 
 def _answered(claim: ClaimResult) -> str:
     answer, points = claim.answer, claim.unit == "%"
-    word = _SAID[answer.word][1]
+    word = _SAID[answer.word][1] + _UNCONTROLLED * answer.is_silenced
     if answer.ours is None:
         return f"{word}, {answer.shown} of {answer.comparisons} true by calculation"
     if answer.kind == "closeness":
@@ -213,7 +215,7 @@ def _answered(claim: ClaimResult) -> str:
     published = "not published" if printed is None else f"published {_number(printed, points)}"
     trials = f"{answer.trials_ahead} of {answer.trials} trials"
     if answer.comparisons > 1:
-        trials = f"all {answer.comparisons} comparisons hold in {trials}"
+        trials = f"all {answer.comparisons} comparisons together in {trials}"
     if answer.left_out:
         trials += f", {answer.left_out} comparisons left out"
     given = f"; {claim.given}" if claim.given else ""
@@ -224,6 +226,7 @@ def _led(lead: Lead, points: bool, is_silenced: bool) -> str:
     ours, printed = interval(lead.ours, points), _number(lead.printed, points)
     is_open = is_silenced or not (lead.ours.lies_above(0) or lead.ours.lies_below(0))
     word = "open" if is_open else "ahead" if lead.ours.mean > 0 else "behind"
+    word += _UNCONTROLLED * is_silenced
     said = f"{word}, {ours}, ahead in {lead.ahead} of {lead.trials} trials (published {printed})"
     if is_open and not is_silenced and lead.shown_in_80 is not None:
         said += f"; {_size(lead.shown_in_80, points)} would be seen (80 % power)"

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pydantic import TypeAdapter
+from pydantic_core import to_jsonable_python
 
 from ...benchmark.results import Report
 
@@ -20,7 +21,8 @@ def render(reports: Sequence[Report]) -> str:
     Raises `ValueError` for a number that is not finite."""
     plain = [asdict(report) for report in reports]
     shown = plain[0] if len(plain) == 1 else plain
-    return json.dumps(shown, indent=1, ensure_ascii=False, allow_nan=False, default=str) + "\n"
+    how: dict[str, Any] = {"indent": 1, "ensure_ascii": False, "allow_nan": False}
+    return json.dumps(shown, default=to_jsonable_python, **how) + "\n"
 
 
 def schema() -> dict[str, Any]:

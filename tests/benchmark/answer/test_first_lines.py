@@ -126,7 +126,8 @@ def test_tables_that_share_no_two_trials_are_said_to_give_no_common_line() -> No
 def test_nothing_run() -> None:
     both = [headline("NOT RUN"), headline("NOT RUN", "it beats IFCA")]
     assert sentence(NAME, both) == "Method: not all was run that its headline claims need."
-    assert list(evidence([table("NOT RUN", both[0])])) == ["not run (table 3): No trial"]
+    said = "it beats FedAvg (table 3): not run: No trial"
+    assert list(evidence([table("NOT RUN", both[0])])) == [said]
     assert list(totals(lines("NOT RUN", 2, *both), None, None)) == [
         "tables: 0 pass, 0 fail, 0 open, 2 not run",
         "of 2 claims 0 hold, 2 were not run",
