@@ -88,7 +88,10 @@ def test_every_finding_has_its_own_id_and_names_tables_that_exist(
         assert all(one.tables and known.issuperset(one.tables) for one in findings)
 
 
-def test_strict_alone_turns_findings_into_an_exit_code(tmp_path: Path) -> None:
+def test_strict_alone_turns_findings_into_an_exit_code(
+    found: Found, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fedrepro.commands.audit.findings_for", lambda paper: found[paper.id])
     assert main(["audit", "fedrlc", "--out", str(tmp_path)]) == 0
     assert main(["audit", "fedrlc", "--strict"]) == 1
     assert {path.name for path in tmp_path.glob("[!.]*")} == {"audit.html", "audit.md"}
