@@ -258,7 +258,10 @@ def _word(
     if slope.low is None or slope.high is None:
         return "OPEN", "All trials are equal, which tells nothing of their spread."
     if rows < FEWEST_ROWS:
-        return "OPEN", f"{rows} rows of different runs have too few orders for a relabelling test."
+        return (
+            "OPEN",
+            f"{rows} rows with trials of their own have too few orders for a relabelling test.",
+        )
     if slope.low > SEEN and p <= LEVEL:
         if alone:
             return "OPEN", f"All published differences are those of {bare_label(alone[0])}."

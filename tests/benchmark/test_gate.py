@@ -86,7 +86,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     edit(
         root / "tables/mypaper/paper.toml",
         ('clients.data = "digits"', 'clients.data = "mnist/"'),
-        ("training.rounds = 10", "training.rounds = 20\ntraining.learning_rate = 0.05"),
+        ("value = 15", "value = 6"),
         ("clients.image_size = 8", "clients.image_size = 8\nclients.images = 1200"),
         ("[profiles.gate]\ntrials = 5", "[profiles.gate]\ntrials = 6"),
     )
