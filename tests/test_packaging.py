@@ -69,8 +69,6 @@ def installed_place(file: Path) -> str:
     """Where a source file of the repository lies in a wheel."""
     if file.is_relative_to(FACE):
         return f"fedrepro/{file.relative_to(FACE)}"
-    if file.parts[0] in ("tables", "docs"):
-        return f"fedrepro/_{file}"
     return f"fedrepro/{file}"
 
 
@@ -150,8 +148,8 @@ def test_every_folder_with_code_is_a_package(monkeypatch: pytest.MonkeyPatch) ->
     wanted = {str(Path(installed_place(file)).parent) for file in sources() if file.suffix == ".py"}
     assert {name.replace(".", "/") for name in given["packages"]} == {
         *wanted,
-        "fedrepro/_tables",
-        "fedrepro/_docs",
+        "fedrepro/tables",
+        "fedrepro/docs",
     }
 
 

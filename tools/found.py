@@ -70,7 +70,7 @@ def on_other_images(report: Report) -> Iterator[str]:
     """The headline differences by data set, a placebo among them (`tools.headroom`)."""
     by_data = defaultdict[str, list[str]](list)
     for said, word, data, room, ours, published in evidence.on_other_data(report):
-        where = f"{data[0].upper()}{data[1:]}, with {room} points of headroom"
+        where = f"Trials apart from this run, on {data} with {room} points of headroom"
         of_print = "" if published == "—" else f", published {published}"
         by_data[where].append(f"{said}: `{word}`, {ours}{of_print}")
     yield from (f"- {where}: {sentences('; '.join(lines))}." for where, lines in by_data.items())

@@ -4,7 +4,8 @@ fedrepro knows nothing of how they were made. Only what is declared to follow th
 is held against the print; all else is not compared.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..claims.nodes import Values
@@ -49,6 +50,9 @@ def judge_external(
     seeds = tuple(sorted({seed for trials in given.values() for seed in trials}))
     statement = _statement(protocol, note, files, seeds)
     external = External(protocol, note, tuple(files), seeds, len(rows), statement)
+    most = Counter[str]()  # trials of a cell, by table
+    for (table, *_), trials in given.items():
+        most[table] = max(most[table], len(trials))
     shown, own = replace(plan, trials=len(seeds)), note or "not declared to be that"
     declared = Departure("protocol", "the published protocol", own, _WHY)
     is_full, full = protocol == "full", "declared to follow the published protocol"
@@ -56,9 +60,7 @@ def judge_external(
         shown,
         {},
         given={
-            one.cell.key: CellTrials({seed: values.get(seed) for seed in seeds})
-            if (values := given.get(one.cell.key))
-            else CellTrials(missing="no result was given for this cell")
+            one.cell.key: _trials(given.get(one.cell.key, {}), seeds, most[one.cell.table])
             for one in shown.cells
         },
         declared=None if is_full else declared,
@@ -85,6 +87,16 @@ def _statement(scale: ProtocolScale, note: str, files: Sequence[str], seeds: Seq
         f"External results: fedrepro trained nothing here and cannot vouch for these numbers, "
         f"which were made elsewhere{source}. {_DECLARED[scale]}{said}.{gaps if missing else ''}"
     )
+
+
+def _trials(given: Mapping[int, float], seeds: Sequence[int], most: int) -> CellTrials:
+    """What was given for a cell, of the `seeds` in all. Fewer than another cell of its table has,
+    which is `most`, are fewer than were planned."""
+    if not given:
+        return CellTrials(missing="no result was given for this cell")
+    found = {seed: given.get(seed) for seed in seeds}
+    told = f"{len(given)} of {most} trials were given"
+    return CellTrials(found, incomplete=told if len(given) < most else None)
 
 
 def _table(table: TableResult, given: Values, n_seeds: int, command: str) -> TableResult:

@@ -192,7 +192,7 @@ def cell_verdicts(
     ]
     words = judge_table(held, " points" if table.unit == "%" else "")
     for (cell, margin), one, word in zip(judged, held, words, strict=True):
-        there, counted = len(evidence.cells[cell.key].trials), len(one.trials)
+        there, counted = len(evidence.cells[cell.key].found), len(one.trials)
         more = f"Of {there} trials the first {counted} count: so many are declared."
         covered = _also_covered(table, cell, margin)
         verdicts[cell.key] = _noted(word, more if there > counted else "", covered)

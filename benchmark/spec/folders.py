@@ -24,11 +24,10 @@ def tables_root() -> Path:
 def bundled(name: str) -> Path:
     """The `tables` or `docs` that come along: inside the installed package, or the checkout's
     folder. Raises `SpecError` if there is neither."""
-    above = Path(__file__).resolve().parents[2]
-    for folder in (above / f"_{name}", above / name):
-        if folder.is_dir():
-            return folder
-    raise SpecError(f"no {name} found: neither an installed fedrepro nor a checkout's {name}/")
+    folder = Path(__file__).resolve().parents[2] / name
+    if not folder.is_dir():
+        raise SpecError(f"no {name} found: neither an installed fedrepro nor a checkout's {name}/")
+    return folder
 
 
 def searched(given: Sequence[Path] = ()) -> tuple[Path, ...]:

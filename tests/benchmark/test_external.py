@@ -300,6 +300,15 @@ def test_seeds_that_are_left_out_are_named(cpcfl: Paper) -> None:
     assert said.statement.endswith("Of the seeds 0 to 4, 2 are missing: 1, 2.")
 
 
+def test_a_cell_with_fewer_trials_than_others_of_its_table_is_not_judged(cpcfl: Paper) -> None:
+    given = {"CP-CFL|SimCLR": [76.8, 76.9, 77.0], "IFCA|None": [72.0, 72.1]}
+    cells = by_place(judged(cpcfl, rows_of(given)))
+    few = cells["IFCA|None", MEAN].verdict
+    assert few.word == "INCONCLUSIVE"
+    assert "2 of 3 trials were given" in few.reason
+    assert "trials were given" not in cells["CP-CFL|SimCLR", MEAN].verdict.reason
+
+
 def runs(rng, repeat, grid=0.01):
     """Five runs of ten trials, trial k of which repeats trial `repeat[k]`; values on a grid."""
     drawn = np.round(rng.normal(50, 2, (5, 10)) / grid) * grid

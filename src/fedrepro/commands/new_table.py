@@ -63,9 +63,8 @@ def execute(args: argparse.Namespace) -> int:
     if parsed.count("odd"):
         print("the draft holds these cells as words: write them as they are printed")
     elif not problems:
-        print(
-            f"it passes `fedrepro check {args.paper}`; now fill in section, margin, methods, claims"
-        )
+        print(f"it passes `fedrepro check {args.paper}`; now fill in paper.toml, and here section,")
+        print("margin, methods and claims")
         for line in parsed.lacks():
             print(line)
     return 2 if problems else 1 if parsed.count("odd") else 0
