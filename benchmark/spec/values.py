@@ -81,7 +81,7 @@ def _check_number(one: _Value, value: float, among_percents: bool, report: FileP
     """Values that are none of their metric, fractions among percents, and margins of all values."""
     name, unit = one.said("metric"), one.said("unit")
     if (problem := outside(value, name, unit)) is not None:
-        report.add(one.path, problem)
+        report.add(one.path, f"{problem}; if it is another metric, its row or column names it")
     known = metric(name)
     if known is None or known.low is None or known.high is None:
         return

@@ -169,7 +169,8 @@ value = 2.0 => value = 100.0
     28: margin.value: 100% is as wide as the range of accuracy (0 to 100%), so
         nothing could be discrepant; give a smaller margin
 72.3, => 172.3,
-    24: rows[2].published[2]: 172.3% is no accuracy, which is 0 to 100%
+    24: rows[2].published[2]: 172.3% is no accuracy, which is 0 to 100%; if it is another
+        metric, its row or column names it
 72.3, => 0.723,
     24: rows[2].published[2]: 0.723 stands among percents and looks like a fraction;
         if it is a percent, give its row unit = '%'
