@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 
+from ..benchmark.judging.baseline import Recorded
 from ..benchmark.judging.comparison import BaselineCheck
 from .layout import plural
 from .markdown_text import without_gaps
@@ -23,14 +24,10 @@ def lines(one: BaselineCheck, paint: Callable[[str], str]) -> Iterator[str]:
 
 def json_text(found: Sequence[BaselineCheck]) -> str:
     """For a program: every movement with its sentence."""
-
-    def facts(one: BaselineCheck, *names: str) -> dict[str, object]:
-        return {name: getattr(one.baseline, name) for name in names}
-
     papers = [
         {
-            **facts(one, "paper", "profile", "on"),
-            "baseline": facts(one, "created", "commit", "device"),
+            **{name: getattr(one.baseline, name) for name in ("paper", "profile", "on")},
+            "baseline": {k: getattr(one.baseline, k) for k in ("created", "commit", "device")},
             "compared": one.compared,
             "regressed": len(one.regressions),
             "movements": [{**asdict(moved), "sentence": moved.sentence} for moved in one.movements],
@@ -51,13 +48,18 @@ def markdown(found: Sequence[BaselineCheck]) -> str:
 
 def _limits(one: BaselineCheck) -> Iterator[str]:
     """What the comparison could not see, and where to look."""
-    if one.blind:
-        blind = f"{len(one.blind)} of the cells, first {one.blind[0]}"
-        yield f"no fall of the mean can regress in {blind}: the recorded trials spread"
+    yield from of_blind(one.blind, one.baseline)
     if one.regressions and one.baseline.commit:
         yield f"`git diff {one.baseline.commit[:12]}` shows what was edited since the baseline"
     if one.inexact:
         yield f"numbers are held to tolerances, not to be equal: {one.inexact}"
+
+
+def of_blind(blind: Sequence[str], baseline: Recorded) -> Iterator[str]:
+    """What is said of cells that no fall can make regress, where there are any."""
+    if blind:
+        where = f"in {len(blind)} of {len(baseline.trained)} cells the recorded trials spread so"
+        yield f"{where} much that no fall of the mean would count as a regression; first {blind[0]}"
 
 
 def _counted(one: BaselineCheck) -> str:

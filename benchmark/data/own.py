@@ -25,7 +25,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ...methods.registry import told
+from ...methods.registry import installed, told
 from ..data_names import is_file, plain
 from ..errors import DataError, FedreproError, MissingDataError
 from .base import Part, Stored, data_folder
@@ -62,9 +62,10 @@ def content(name: str, data_dir: Path | None = None, download: bool = False) -> 
         parts, n_classes = _numbered(own, _read(own, folder, download))
     except FedreproError:
         raise
-    except Exception as error:  # whatever a stranger's file or code makes a library raise
+    except (Exception, SystemExit) as error:  # whatever a stranger's file or code raises
         hint = "; --download fetches what is missing" if own.startswith("torchvision:") else ""
-        raise DataError(f"{own} cannot be read: {told(error, [own])}{hint}") from error
+        said = told(error, [installed("data set").get(own, own)])
+        raise DataError(f"{own} cannot be read: {said}{hint}") from error
     found = f"{own}#{checksum(parts)}"
     if name not in (own, found):
         raise DataError(f"the data of {name} have changed: they are {found} now")

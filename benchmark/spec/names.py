@@ -4,6 +4,8 @@ import importlib
 import itertools
 from collections.abc import Iterator, Mapping
 from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from ...methods import registry
@@ -28,10 +30,9 @@ OWN_DATA = (
 @cache
 def known(what: str) -> frozenset[str]:
     """The names of that sort which some module implements. `what` is one of the values of
-    `settings.NAMED`, or `metric`. A module of metrics lists those that it measures in `METRICS`;
-    one without such a list measures what it is called."""
+    `settings.NAMED`, or `metric`."""
     if what == "metric":
-        return frozenset((*_metrics(), *registry.installed("metric")))
+        return frozenset((*metrics(), *registry.installed("metric")))
     if what == "data set":
         return frozenset(data_names.names())
     named = (registry.names(kind) for kind in _KINDS.get(what, (what,)))
@@ -45,7 +46,7 @@ def left_out() -> Iterator[str]:
         told = dict(registry.left_out(kind))
         for name, module in registry.installed(kind).items():
             # Modules of fedrepro's own may have several such names each.
-            is_metric = kind == "metric" and name in _metrics()
+            is_metric = kind == "metric" and name in metrics()
             if is_metric or (kind == "data set" and data_names.module_of(name) != module):
                 told[name] = f"{module}: the name is one of fedrepro's own"
         yield from (f"{kind} '{name}' is left out: {why}" for name, why in told.items())
@@ -68,7 +69,7 @@ def is_own_data(name: str) -> bool:
 
 def is_own_metric(name: str | None) -> bool:
     """Whether a metric is that of another package."""
-    return name is not None and name not in _metrics() and exists("metric", name)
+    return name is not None and name not in metrics() and exists("metric", name)
 
 
 def problem(what: str, name: str) -> str | None:
@@ -85,6 +86,10 @@ def problem(what: str, name: str) -> str | None:
     kind, why = _own(what, name)
     for one in _KINDS.get(what, (what,)):
         why = why or registry.left_out(one).get(name)
+    file = Path(*name.partition(":")[0].split(".")).with_suffix(".py")
+    if kind is None and why is None and "." in name and file.is_file():
+        other = getattr(find_spec(file.parts[0]), "origin", "a name of fedrepro's own")
+        why = f"{file} is not found, since Python finds another '{file.parts[0]}' first ({other})"
     near = nearest(name, known(what), cutoff=MISSPELT)
     if kind is None and near is not None:
         return f"unknown {what} '{name}'; did you mean '{near}'?"
@@ -132,10 +137,12 @@ def import_named(data: list[Any]) -> frozenset[str]:
 
 
 @cache
-def _metrics() -> frozenset[str]:
+def metrics() -> Mapping[str, str]:
+    """The dotted modules of fedrepro's own metrics by name. A module lists what it measures in
+    `METRICS`; one without such a list measures what it is called."""
     modules = registry.modules_in("fedrepro.methods.metrics").items()
-    lists = (getattr(importlib.import_module(at), "METRICS", (name,)) for name, at in modules)
-    return frozenset(itertools.chain(*lists))
+    lists = ((getattr(importlib.import_module(at), "METRICS", (name,)), at) for name, at in modules)
+    return {name: at for listed, at in lists for name in listed}
 
 
 def used(experiment: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.results import Report
 from fedrepro.reports import rows
 
@@ -49,10 +50,13 @@ class Results:
 
     def plot(self, table: str, form: str = "svg") -> bytes:
         """A table's picture, published against here, as svg, png or pdf. Raises `KeyError` for a
-        table that is not in the report."""
+        table that is not in the report, `FedreproError` where there is nothing to draw."""
         from fedrepro.reports.answer_pictures import printed_against_ours
 
-        return printed_against_ours({one.id: one for one in self.report.tables}[table], form)
+        tables = {one.id: one for one in (*self.report.tables, *self.report.controls)}
+        if not (found := printed_against_ours(tables[table], form)):
+            raise FedreproError(f"nothing of '{table}' can be drawn: {tables[table].reason}")
+        return found
 
     @property
     def answer(self) -> str:

@@ -99,9 +99,13 @@ def test_methods_tells_options_with_their_defaults(capsys: Said) -> None:
     found = capsys.readouterr().out
     assert found.startswith("federated cpcfl (methods/federated/")
     assert "\n  n_clusters = 3\n" in found
+    assert main(["methods", "f1_macro"]) == 0
+    found = capsys.readouterr().out
+    assert found.startswith("metric f1_macro (methods/metrics/classification.py)\n\nAccuracy as")
     assert main(["methods"]) == 0
     listed = capsys.readouterr().out
     assert "  class-groups " in listed
+    assert "  auroc_ovo_macro " in listed.partition("\nmetric:\n")[2]
     assert "  centralized-byol " in listed
     clustered = listed.partition("federated, clustered:\n")[2].partition(":\n")[0]
     assert "  ifca " in clustered

@@ -68,6 +68,8 @@ def test_frames_are_long_and_can_be_judged_again(tmp_path: Path) -> None:
     assert cell["mean"] == pytest.approx((76.0 + 77.0 + 75.5) / 3)
     assert (found.cells["verdict"] == "NOT RUN").sum() == 24
     assert set(found.claims["word"]) == {"NOT RUN"}
+    with pytest.raises(fedrepro.FedreproError, match=r"'11' can be drawn: .* no two rows have"):
+        found.plot("11")
     file = tmp_path / "again.csv"
     found.trials.drop(columns=["paper", "profile"]).to_csv(file, index=False)
     written = fedrepro.report(found, tmp_path / "report").with_name("report.trials.csv")

@@ -14,6 +14,7 @@ from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.execution.data_availability import DataAvailability
 from fedrepro.benchmark.metrics import metric
 from fedrepro.benchmark.planning.plan import Plan, make_plan
+from fedrepro.benchmark.spec import names
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.store import fingerprint
 from fedrepro.cli import main
@@ -247,12 +248,18 @@ def test_entry_points_give_short_names_and_those_that_are_taken_are_said(
         EntryPoint("glyphs-digits", "ownlab.stripes", "fedrepro.sets"),
         EntryPoint("accuracy", "ownlab.brier", "fedrepro.metrics"),
         EntryPoint("gone", "ownlab.gone", "fedrepro.sets"),
+        EntryPoint("leaves", "ownlab.leaves", "fedrepro.sets"),
+        EntryPoint("lacks", "ownlab.lacks", "fedrepro.sets"),
     ]
+    for name, error in {"leaves": "SystemExit(0)", "lacks": "AttributeError('planted')"}.items():
+        broken = FILES["stripes.py"].replace("draw =", f"raise {error}\n        draw =", 1)
+        (place / "ownlab" / f"{name}.py").write_text(broken)
     monkeypatch.syspath_prepend(str(place))
     monkeypatch.setattr(
         registry, "entry_points", lambda group: [p for p in points if p.group == group]
     )
     registry._installed.cache_clear()
+    names.known.cache_clear()
     try:
         plan = planned("mfcl", "stripes", "smoke")
         assert str(plan.on).startswith("stripes#")
@@ -263,8 +270,17 @@ def test_entry_points_give_short_names_and_those_that_are_taken_are_said(
             assert f"{taken} is left out: ownlab." in said
         assert "data set 'gone' cannot be used: ownlab.gone: ModuleNotFoundError" in said
         assert "brier" not in said.replace("ownlab.brier", "")
+        assert main(["methods", "brier"]) == 0
+        assert capsys.readouterr().out.startswith("metric brier (ownlab/brier.py)")
+        assert main(["doctor"]) == 2
+        found = " ".join(capsys.readouterr().out.split())
+        assert "stripes/test ok: 200 images, stripes " in found
+        for name, error in (("leaves", "SystemExit: 0"), ("lacks", "AttributeError: planted")):
+            why = f"{name} cannot be read: {error} (ownlab/{name}.py:"
+            assert f"{name}/train damaged: {why}" in found
         with pytest.warns(UserWarning, match="is left out") as warned:
             fedrepro.plan("mfcl", "smoke")
         assert {str(one.message) in said for one in warned} == {True}
     finally:
         registry._installed.cache_clear()
+        names.known.cache_clear()

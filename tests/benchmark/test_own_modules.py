@@ -157,6 +157,17 @@ def test_a_module_that_is_not_there_is_a_loud_line(package: Path, capsys: Said) 
     assert "NOT IMPLEMENTED: method 'ownpackage.later'" in capsys.readouterr().out
 
 
+def test_a_module_that_another_package_hides_is_named_with_it(package: Path, capsys: Said) -> None:
+    other = package.parent / "beside" / "ownpackage.py"
+    other.parent.mkdir()
+    other.touch()
+    sys.path.insert(0, str(other.parent))
+    write_paper(NAME)
+    assert main(["check", "mine"]) == 2
+    said = f"method '{NAME}' cannot be used: ownpackage/kept.py is not found, since Python finds "
+    assert f"{said}another 'ownpackage' first ({other})" in capsys.readouterr().err
+
+
 def test_its_sources_are_part_of_the_fingerprint(package: Path, tiny_config: Make) -> None:
     config = tiny_config({"method": NAME})
     before = fingerprint.source_of(config)
@@ -220,8 +231,9 @@ def test_a_method_that_leaves_as_it_trains_does_not_end_the_command_well(
     leaving = MODULE.replace("return mixed", "sys.exit(0)\n        return mixed")
     (package / "kept.py").write_text("import sys\n" + leaving)
     forget()
-    code = main(["run", "mine", "--profile", "smoke", "--jobs", jobs, *SMALL])
-    assert code not in (0, 3), capsys.readouterr()
+    assert main(["run", "mine", "--profile", "smoke", "--jobs", jobs, *SMALL]) == 2
+    said = capsys.readouterr().err
+    assert "trial 0: SystemExit: 0 (ownpackage/kept.py:15, in aggregate)" in said
 
 
 def test_declared_files_are_part_of_the_fingerprint_and_others_are_told(

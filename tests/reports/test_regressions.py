@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fedrepro.benchmark.judging.baseline import Recorded
+from fedrepro.benchmark.judging.baseline import Recorded, RecordedCell
 from fedrepro.benchmark.judging.comparison import BaselineCheck, Movement
 from fedrepro.cli import main
 from fedrepro.reports import regressions
@@ -44,10 +44,13 @@ def test_markdown_says_what_regressed_and_escapes_it() -> None:
 
 
 def test_lines_and_markdown_say_what_the_comparison_could_not_see() -> None:
-    limited = replace(SOUND, inexact="torch was 1 and is 2", blind=(OTHER,))
+    cell = RecordedCell((70.0, 60.0), "OPEN", None, "70", None)
+    then = replace(THEN, cells={CELL: cell, OTHER: cell})
+    limited = replace(SOUND, baseline=then, inexact="torch was 1 and is 2", blind=(OTHER,))
     for said in (regressions.markdown([limited]), "\n".join(regressions.lines(limited, str))):
         assert "torch was 1 and is 2" in said
-        assert "1 of the cells, first 3: B" in said
+        assert "in 1 of 2 cells the recorded trials spread so much that no fall of the" in said
+        assert "would count as a regression; first 3: B" in said
 
 
 def step(name: str) -> str:
@@ -97,7 +100,10 @@ def test_a_planted_regression_turns_the_steps_of_the_workflow_red(
     spec = Path("tables/mypaper/1.toml")  # one of three methods is enough
     head, _, rest = spec.read_text("utf-8").partition('[[rows]]\nlabel     = "FedProx"')
     spec.write_text(head + rest[rest.index("[margin]") : rest.index("[[claims]]")], "utf-8")
-    assert main([*line, "--record"]) == 0
+    with monkeypatch.context() as patch:
+        patch.setattr("fedrepro.commands.regress.blind_cells", lambda *_: ("1: A",))
+        assert main([*line, "--record"]) == 0
+    assert "mypaper: in 1 of 2 cells the recorded trials spread so" in capsys.readouterr().out
     assert '--out "$OUT"' in step("Compare with the baselines")
     outputs = ["--out", "out"]
     capsys.readouterr()

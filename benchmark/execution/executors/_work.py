@@ -62,7 +62,7 @@ def perform(
     try:
         with ended_at(job):
             return _trained(job, encoder, options, device, seldom, say)
-    except Exception as error:
+    except (Exception, SystemExit, GeneratorExit) as error:
         if not is_out_of_memory(error):
             return Failed(_one_line(error, job), traceback.format_exc())
         where = f"the memory of {device}" if "CUDA" in str(error) else "memory"
@@ -147,7 +147,7 @@ def _interruptible(
         return go_on(saved=saved)
     except StaleStateError as error:
         file.refuse(f"was made before {error} changed")
-    except Exception as error:
+    except (Exception, SystemExit, GeneratorExit) as error:
         # A checkpoint that cannot be gone on with would never let the trial end. But time, memory,
         # the disk and the driver (whose end breaks the pipe of progress) may be there next time.
         passing = isinstance(error, OverdueError | OSError | MemoryError) or is_out_of_memory(error)
@@ -157,7 +157,7 @@ def _interruptible(
     return go_on()
 
 
-def _one_line(error: Exception, job: Job) -> str:
+def _one_line(error: BaseException, job: Job) -> str:
     """What went wrong; of a mistake in code, its line and where the whole traceback lies."""
     if isinstance(error, (DivergedError, FedreproError, UnknownNameError)):
         return " ".join(str(error).split())

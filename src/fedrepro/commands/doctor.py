@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Iterator
 
-from fedrepro.benchmark.errors import DataError, MissingDataError
+from fedrepro.benchmark.errors import FedreproError, MissingDataError
 from fedrepro.benchmark.version import __version__, commit
 from fedrepro.commands import _options as options
 from fedrepro.commands._judged import store_at
@@ -24,9 +24,8 @@ def execute(args: argparse.Namespace) -> int:
     devices["CUDA"] = "no" if here.device == "cpu" else "yes"
     devices["processes"] = f"{here.workers} by default"
     stored = sum(1 for _ in store_at(args.store).records())
-    installed = {"fedrepro": f"{__version__}, commit {commit() or 'unknown'}"}
     found = {
-        "installed": {**installed, **versions()},
+        "installed": {"fedrepro": f"{__version__}, commit {commit() or 'unknown'}", **versions()},
         "devices": devices,
         "store": {str(args.store): f"{stored} finished trials"},
         "data": dict(_data(args)),
@@ -44,14 +43,14 @@ def _data(args: argparse.Namespace) -> Iterator[tuple[str, str]]:
     from fedrepro.benchmark import data, data_names
 
     for name in {module: name for name, module in data_names.modules().items()}.values():
-        known = data.find(name)
-        for part in ("train", "test") if known.n_classes else ("unlabeled",):
+        known = None if data_names.is_own(name) else data.find(name)
+        for part in ("train", "test") if known is None or known.n_classes else ("unlabeled",):
             try:
-                loaded = data.load(name, part, data_dir=args.data_dir)
-            except MissingDataError:
-                yield f"{name}/{part}", f"missing: {known.how_to_get()}"
-            except DataError as error:
+                found = data.load(name, part, data_dir=args.data_dir)
+            except MissingDataError as error:
+                yield f"{name}/{part}", f"missing: {known.how_to_get() if known else error}"
+            except FedreproError as error:
                 yield f"{name}/{part}", f"damaged: {error}"
             else:
-                whose = "the release" if loaded.is_release else loaded.note or loaded.source
-                yield f"{name}/{part}", f"ok: {len(loaded.portion)} images, {whose}"
+                whose = "the release" if known and found.is_release else found.note or found.source
+                yield f"{name}/{part}", f"ok: {len(found.portion)} images, {whose}"

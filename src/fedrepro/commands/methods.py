@@ -49,6 +49,10 @@ def _known(asked: str | None) -> Iterator[Contribution]:
                 yield kind, asked, registry.find(kind, asked)
     for name in data.names():
         yield "data set", name, type(data.find(name))
+    for name in sorted(names.known("metric")):
+        at = names.metrics().get(name)  # several share a module of ours, and have no class
+        one = type(name, (), {"__module__": at}) if at else registry.find("metric", name)
+        yield "metric", name, one
 
 
 def _about(cls: type) -> str:

@@ -95,9 +95,10 @@ def _one(paper: Paper, args: argparse.Namespace) -> tuple[Report, BaselineCheck 
     if baseline is None:
         _check_failed(report, args.with_failed)
         recorded = baselines.recorded(report)
-        blind_cells(recorded, report)
+        blind = blind_cells(recorded, report)
         baselines.save(path, recorded)
-        print(f"{paper.id}: baseline recorded in {path}")
+        for told in (f"baseline recorded in {path}", *regressions.of_blind(blind, recorded)):
+            print(f"{paper.id}: {told}")
         return report, None, 0
     found = check(baseline, report, exact=args.exact)
     for line in regressions.lines(found, paint):

@@ -4,7 +4,6 @@ import argparse
 import os
 import sys
 
-from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.store.files import write_whole
 from fedrepro.commands import _options as options
@@ -39,14 +38,12 @@ def execute(args: argparse.Namespace) -> None:
 
 
 def _shown(report: Report, form: str) -> bytes:
-    from fedrepro.reports import answer_pictures, terminal
+    from fedrepro._results import Results
+    from fedrepro.reports import terminal
     from fedrepro.reports.publish import formats
 
     if form == "text":
         return terminal.render(report, paint).encode()
     if form not in ("svg", "png", "pdf"):
         return str(formats()[form].render([report])).encode()
-    found = answer_pictures.printed_against_ours((*report.tables, *report.controls)[0], form)
-    if not found:
-        raise FedreproError("nothing of this table is stored that can be drawn; run it first")
-    return found
+    return Results(report).plot((*report.tables, *report.controls)[0].id, form)
