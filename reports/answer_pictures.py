@@ -175,8 +175,7 @@ def _ratios(lines: Sequence[tuple[str, str, Interval]]) -> Figure:
 
 
 def by_headroom(report: Report) -> bytes:
-    """Headline differences over the headroom of the data sets they were recorded on, as SVG. Empty
-    where nothing is recorded."""
+    """Headline differences over the headroom of the data sets of their records, as SVG or ""."""
     panels: dict[tuple[str, str], list[OnOtherData]] = {}
     for one in (one for one in report.on_other_data if one.differences):
         panels.setdefault((one.table, one.claim), []).append(one)

@@ -45,7 +45,12 @@ def communication(cell: Cell) -> Analytic:
             raise ValueError(f"{said}, which is no multiple of T (a N + b)")
     text = f"{_sum(slope, constant)}ST"
     shown = [(n, 1) for n in _POOLS] + [(_POOLS[2], t) for t in _ROUNDS[1:]]
-    lines = (_line(n, t, counted[n, t]) for n, t in shown)
+    lines = (
+        f"N = {n}, T = {t}: {_number(one.downloaded)} S down + {_number(one.uploaded)} S up = "
+        f"{_number(one.models)} S (and {_number(one.integers)} bytes of integers)"
+        for n, t in shown
+        for one in [counted[n, t]]
+    )
     working = (*lines, f"all {len(counted)} counts equal {text}")
     if cell.printed.value is None:
         return Analytic(text=text, working=working)
@@ -77,10 +82,3 @@ def _sum(slope: Fraction, constant: Fraction) -> str:
 
 def _number(value: Fraction) -> str:
     return str(value.numerator) if value.denominator == 1 else f"{float(value):.3g}"
-
-
-def _line(n: int, t: int, found: Exchange) -> str:
-    return (
-        f"N = {n}, T = {t}: {_number(found.downloaded)} S down + {_number(found.uploaded)} S up "
-        f"= {_number(found.models)} S (and {_number(found.integers)} bytes of integers)"
-    )

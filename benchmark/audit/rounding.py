@@ -50,9 +50,8 @@ def mean_of(values: Sequence[Interval]) -> Interval:
 
 
 def squares_of(values: Sequence[Interval]) -> Interval:
-    """The range of the sum of squared deviations from the mean. The largest is at a corner, since
-    the sum is convex; beyond `MOST_CORNERS` values it is an upper bound, which errs towards
-    `consistent`."""
+    """The range of the sum of squared deviations from the mean. The largest is at a corner, as the
+    sum is convex; beyond `MOST_CORNERS` values a bound stands for it (towards `consistent`)."""
     # Whole numbers of one small unit: there are thousands of corners.
     n, unit = len(values), math.lcm(*(end.denominator for value in values for end in value))
     whole = [(int(low * unit), int(high * unit)) for low, high in values]

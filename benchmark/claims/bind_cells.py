@@ -203,8 +203,7 @@ def _all_matching(
 
 
 def matching(pattern: Label, labels: Sequence[Label], what: str, table: Table) -> list[Label]:
-    """The labels that a pattern means; `what` is 'row' or 'column'. Raises `SpecError`, with the
-    nearest label, if there is none."""
+    """The labels that a pattern means; `what`: 'row' or 'column'. `SpecError` names the nearest."""
     if "*" not in pattern and pattern in labels:
         return [pattern]
     text, known = "|".join(pattern), ["|".join(label) for label in labels]

@@ -107,8 +107,7 @@ def show(node: Node, text: Callable[[Cell], str] = printed_text, nested: bool = 
 
 
 def unit_of(node: Node) -> str | None:
-    """The unit of a node; None for a bare number, which goes with every unit. Raises `SpecError`
-    for arithmetic that no unit fits."""
+    """A node's unit; None for a bare number, which fits any unit; `SpecError` where none fits."""
     match node:
         case Number():
             return None
@@ -132,8 +131,7 @@ def unit_of(node: Node) -> str | None:
 
 
 def common_unit(units: Iterable[str | None], how: str) -> str | None:
-    """The one unit of values that are compared, added or listed together (`how`). Raises
-    `SpecError` if there are two."""
+    """The one unit of values compared, added or listed together (`how`); else `SpecError`."""
     named = {unit for unit in units if unit is not None}
     if len(named) > 1:
         first, second, *_ = sorted(named)

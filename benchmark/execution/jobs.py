@@ -15,8 +15,7 @@ from ..store.store import Store
 from .display import Display, TrialName
 
 ATTEMPTS = 2
-"""How often a trial is tried when its worker is killed or memory runs out; anew for each time that
-it has saved itself since."""
+"""How often a trial is tried when killed or out of memory; anew once it has saved itself."""
 
 
 @dataclass(frozen=True)

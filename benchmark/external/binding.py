@@ -14,7 +14,7 @@ from ..results import ProtocolScale
 from ..spec import limits
 from ..spec.model import Cell, CellKey, Paper, Profile
 from ..spec.problems import suggestion
-from ..spec.settings import get
+from ..spec.settings import get, key_of
 from .rows import Row, refused, shown
 
 PROFILE = "external"
@@ -80,7 +80,7 @@ def _first(cells: Sequence[PlannedCell]) -> dict[CellKey, CellKey]:
     for one in cells:
         key = one.cell.key
         if why_not(one.cell) is None:
-            run = key if one.config is None else one.config.key
+            run = key_of(one.cell.experiment) if one.config is None else one.config.key
             of_run = (one.cell.table, run, one.cell.metric, one.cell.unit, one.read)
             first[key] = groups.setdefault(of_run, key)
     return first
@@ -146,23 +146,26 @@ def template(
     """
     judged = [one.id for one in paper.tables if not one.is_control]
     cells = external_plan(paper, judged if tables is None else tables).cells
-    first, shown, without = _first(cells), dict[CellKey, Cell](), Counter[str]()
+    first, groups, without = _first(cells), dict[CellKey, list[Cell]](), Counter[str]()
     for cell in (one.cell for one in cells):
-        group = first.get(cell.key)
-        if group != cell.key:
-            shared = "another cell shows the same trials, by the settings in the spec"
-            without[why_not(cell) or shared] += 1
-        if group is not None and (
-            group not in shown or (shown[group].trial is not None and cell.trial is None)
-        ):
-            shown[group] = cell
+        if reason := why_not(cell):
+            without[reason] += 1
+        else:
+            groups.setdefault(first[cell.key], []).append(cell)
     published = paper.profiles.get("paper")
     n, text = trials or (published.trials if published is not None else 1), io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(("table", "row", "column", "metric", "unit", "round", "seed", "value"))
-    for cell in shown.values():
+    for group in groups.values():
+        cell = next((one for one in group if one.trial is None), group[0])
+        if len(group) > 1:
+            what = "column" if len({one.column for one in group}) > 1 else "row"
+            alike = dict.fromkeys("|".join(getattr(one, what)) for one in group)
+            said = f"{what}s {', '.join(alike)} of table {cell.table} are one experiment"
+            without[f"{said}, by the settings in the spec"] += len(group) - 1
         labels = "|".join(cell.row), "|".join(cell.column)
-        texts = (cell.table, *labels, cell.metric or "", cell.unit or "", str(cell.read))
+        unit = (cell.unit or "").removeprefix("%")  # `_problem` believes it of who fills this in
+        texts = (cell.table, *labels, cell.metric or "", unit, str(cell.read))
         # A spreadsheet would compute what begins so; reading takes the apostrophe away again.
         named = [f"'{text}" if text[:1] in ("=", "+", "-", "@") else text for text in texts]
         lines.writerows((*named, seed, "") for seed in range(n))

@@ -142,10 +142,10 @@ def _wandb(file: Path) -> Found:
     """The CSV of a W&B chart (columns `Step`, `RUN - KEY` and its bounds) or of a run's history
     (`_step`, `KEY`). Names of runs hold no ' - ' as a rule, and keys none either. Raises
     `FedreproError` for a chart of grouped runs, whose lines are means of several."""
-    header, body = csv_lines(file)
+    first, header, body = csv_lines(file)
     step = next((one for one in ("Step", "_step", "step") if one in header), None)
     if step is None:
-        raise refused(f"{name_of(file)}:1", "no column Step or _step; is this a W&B export?")
+        raise refused(first, "no column Step or _step; is this a W&B export?")
     columns = [one for one in header if one != step and not one.endswith(_BOUNDS)]
     for place, line in body:
         round = whole_number(line[step], f"{place}, {step}", "step")
@@ -160,11 +160,11 @@ def _wandb(file: Path) -> Found:
 def _mlflow(file: Path) -> Found:
     """MLflow's metrics as CSV: columns `run_id` (or `run_uuid`), `key`, `value` and `step`. A table
     of its database also has `is_nan`, beside a value of 0."""
-    header, body = csv_lines(file)
+    first, header, body = csv_lines(file)
     run = "run_uuid" if "run_uuid" in header else "run_id"
     if lacking := [one for one in (run, "key", "value", "step") if one not in header]:
         said = f"column '{lacking[0]}' is missing; is this a table of MLflow metrics?"
-        raise refused(f"{name_of(file)}:1", said)
+        raise refused(first, said)
     for place, fields in body:
         is_number = fields.get("is_nan", "").lower() in ("", "0", "0.0", "false", "f")
         value = fields["value"] if is_number else "nan"

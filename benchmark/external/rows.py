@@ -52,7 +52,8 @@ def read_rows(file: Path, paper: str | None = None) -> list[Row]:
     """The results in a CSV file (comma, semicolon or tab). A line without a value is a trial that
     is not there. Raises `FedreproError` for a file that cannot be read, wrong columns, a value that
     is no finite number, and results of a paper but `paper`."""
-    _, body = csv_lines(file)
+    first, header, body = csv_lines(file)
+    _check_names([name.lower() for name in header], first)
     lower = ((place, {name.lower(): value for name, value in line.items()}) for place, line in body)
     return from_records(lower, paper)
 
@@ -80,9 +81,9 @@ def from_records(
     return rows
 
 
-def csv_lines(file: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, str]]]]:
-    """The names of columns in a CSV file, and of each further line the place and the fields by
-    name. The index of a data frame is left out. Raises `FedreproError` for what is no table."""
+def csv_lines(file: Path) -> tuple[str, list[str], Iterator[tuple[str, dict[str, str]]]]:
+    """Where a CSV file names its columns, these, and of each further line the place and the fields
+    by name. The index of a data frame is left out. Raises `FedreproError` for what is no table."""
     name = name_of(file)
     rows = csv_rows(read_text(file), f"{name}:")
     first, header = rows[0] if rows else (0, [])
@@ -96,7 +97,7 @@ def csv_lines(file: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, str]
         column = next(one for one in header if one.lower() == twice)
         raise refused(f"{name}:{first}", f"column '{shown(column)}' is there twice")
     lines = ((number, dict(zip(header, line, strict=True))) for number, line in rows[1:])
-    return header, ((f"{name}:{number}", line) for number, line in lines)
+    return f"{name}:{first}", header, ((f"{name}:{number}", line) for number, line in lines)
 
 
 def refused(place: str, said: str) -> FedreproError:

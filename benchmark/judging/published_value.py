@@ -96,8 +96,7 @@ def published_values(
 
 def sd_sources(paper: Paper, table: Table) -> Mapping[CellKey, Cell]:
     """By cell of a table, the cell whose printed spread stands for it. A table lends to itself,
-    then the tables that its spec names, in order. What is published does not hang on the reading
-    that is taken."""
+    then the tables that its spec names, in order. It is the same for every reading."""
     paper = paper.as_taken or paper
     table = paper.table(table.id)
     lenders = [table] if table.sd.runs is not None else []

@@ -32,7 +32,8 @@ def check(papers: Sequence[Paper]) -> tuple[tuple[Problem, ...], tuple[str, ...]
             for named in _names(table):
                 if not names.exists(*named):
                     missing.setdefault(named, {})[f"{paper.id} {table.id}"] = None
-    told = (f"{what} '{name}' ({', '.join(at)})" for (what, name), at in sorted(missing.items()))
+    told = (f"{what} '{name}' ({', '.join(at)}{names.beside(name)})"
+            for (what, name), at in sorted(missing.items()))  # fmt: skip
     return in_order(problems), tuple(told)
 
 

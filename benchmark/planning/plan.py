@@ -217,8 +217,12 @@ def make_plan(
         said = f"--on under profile {profile}: unknown data set '{on}'{suggestion(on, chosen.on)}"
         why = names.problem("data set", on) or "unknown"
         own = f"data of your own are {names.OWN_DATA}"
+        from ..data.base import data_folder
+
         if (place := Path(on)).is_absolute():
             own = f"give --data-dir {place.parent} --on {place.name}{'/' * place.is_dir()}"
+        elif place.is_dir() or (data_folder(data_dir) / on).is_dir():
+            own = f"write {on}/ for the folder"
         raise SpecError(f"{said}; {own if why.startswith('unknown') else why}")
     if series is not None:
         chosen = _in_series(chosen, series, paper)

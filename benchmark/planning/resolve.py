@@ -96,8 +96,7 @@ class Resolver:
         return profile.overrides + own + (() if data is None else profile.on[data])
 
     def resolve(self, bound: Cell, metric: str | None) -> PlannedCell:
-        """The run behind a cell, and how it is read. Raises `UnresolvedError`, a `SpecError`, if
-        settings are missing or refused."""
+        """A cell's run, and how it is read; `UnresolvedError` for missing or refused settings."""
         left_out = () if self.profile.whole else self.profile.omit
         whys = (one.why for one in left_out if get(bound.experiment, one.path) == one.value)
         if why := next(whys, None) or self.profile.why_left_out(bound):

@@ -98,9 +98,8 @@ class Control(InFile):
 
 @dataclass(frozen=True)
 class _Stated(InFile):
-    """What the paper's text states of cells, in our words and as an expression. vague: the words of
-    the text that have no sharp bound, where the expression gives them one, or that can be read in
-    another way."""
+    """What the paper's text states of cells, in our words and as an expression. vague: words of the
+    text without a sharp bound, where the expression gives one, or that can be read otherwise."""
 
     id: Text
     says: Text

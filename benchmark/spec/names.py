@@ -2,7 +2,9 @@
 
 import importlib
 import itertools
+import pkgutil
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,7 +13,7 @@ from typing import Any
 from ...methods import registry
 from .. import data_names
 from . import limits
-from .problems import nearest
+from .problems import nearest, suggestion
 from .settings import NAMED, SECTIONS, fields_of, get, registered
 
 NONE = "none"
@@ -120,20 +122,36 @@ def used_within(data: Mapping[str, Any] | list[Any]) -> Iterator[tuple[str, str]
             yield from used_within(inner)
 
 
-def import_named(data: list[Any]) -> frozenset[str]:
-    """Imports the classes that files name, in whose options their settings are looked up first, and
-    gives the paths at which those of other packages have options."""
-    paths = set[str]()
-    for what, name in dict.fromkeys(used_within(data)):
-        for kind in _KINDS.get(what, (what,)):
+def import_named(data: list[Any]) -> dict[str, str]:
+    """Imports the classes that files name, in whose options their settings are looked up first.
+    Gives the paths at which those of other packages have options, and by section what is said of an
+    unknown path in it where nothing implements a name."""
+    own, named = dict[str, str](), [*dict.fromkeys(used_within(data))]
+    there = {name for what, name in named if exists(what, name)}  # a method, or an objective
+    for what, name in named:
+        kinds = _KINDS.get(what, (what,))
+        for kind in kinds:
             if kind in registry.kinds() and name in registered(kind):
                 registry.find(kind, name)
-        own, _ = _own(what, name)
-        if own in registry.kinds():
-            options = fields_of(registry.find(own, name))
-            sections = [at for at, kinds in SECTIONS.items() if own in kinds]
-            paths |= {f"{at}.{one}" for at in sections for one in options}
-    return frozenset(paths)
+        found, why = _own(what, name)
+        if found in registry.kinds():
+            of = fields_of(registry.find(found, name))
+            own |= {f"{at}.{one}": "" for at in SECTIONS if found in SECTIONS[at] for one in of}
+        elif name not in there:
+            why = "cannot be used" if why else f"does not exist{beside(name)}"
+            said, there = f"of {what} '{name}', which {why}", there | {name}  # once
+            for at in (at for at in SECTIONS if not {*SECTIONS[at]}.isdisjoint(kinds)):
+                own[at] = f"{own[at]}; or {said}" if at in own else f"may be an option {said}"
+    return own
+
+
+def beside(name: str) -> str:
+    """What to say after the name of a module that does not exist: those of its package."""
+    package = name.partition(":")[0].rpartition(".")[0]
+    with suppress(AttributeError, ImportError, ValueError):  # where it is no package
+        found = pkgutil.iter_modules(registry.folders_of(package))
+        return suggestion(name, [f"{package}.{one.name}" for one in found])
+    return ""
 
 
 @cache

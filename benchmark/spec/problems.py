@@ -86,8 +86,7 @@ def name_of(file: Path) -> str:
 
 
 def read_text(file: Path, most: int | None = None) -> str:
-    """The text of a file of at most so many bytes. Raises `SpecError` that names it, and the line
-    of what is no UTF-8."""
+    """Text of a file of at most so many bytes; `SpecError` names it, and the line of no UTF-8."""
     try:
         if most is not None and not file.is_file():
             raise InvalidSpecError([Problem(file, None, "is not a file")])

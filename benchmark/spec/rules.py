@@ -4,7 +4,7 @@ Working on raw data lets one reading report every mistake: parts of a wrong shap
 `benchmark.spec.model` reports, are passed over here.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from .values import check_published
 SECTIONS = frozenset({path.split(".")[0] for path in settings.FIXED} | {"training", "augmentation"})
 
 
-def check_paper(data: Toml, folder: str, own: frozenset[str], report: FileProblems) -> None:
+def check_paper(data: Toml, folder: str, own: Mapping[str, str], report: FileProblems) -> None:
     """Rules of paper.toml, in a folder of that name; `own` as given by `names.import_named`."""
     check_id(data, folder, report)
     rules = _Rules(own, _table(data.get("profiles")), report)
@@ -42,7 +42,7 @@ def check_id(data: Toml, folder: str, report: FileProblems) -> None:
         report.add(("id",), f"'{data['id']}' must be the name of the folder, '{folder}'")
 
 
-def check_table(data: Toml, paper: Toml, own: frozenset[str], report: FileProblems) -> None:
+def check_table(data: Toml, paper: Toml, own: Mapping[str, str], report: FileProblems) -> None:
     """Rules of a table's file; `paper` is the raw paper.toml, `own` as for it."""
     rules = _Rules(own, _table(paper.get("profiles")), report)
     rows, columns = list(_items(data, "rows")), list(_items(data, "columns"))
@@ -95,10 +95,9 @@ def _reading_names(choices: Iterable[Unstated]) -> Iterator[tuple[KeyPath, str]]
 
 @dataclass(frozen=True)
 class _Rules:
-    """Rules of settings and names. own: paths of options of modules of one's own. known: the
-    paper's profiles."""
+    """Rules of settings and names. own: of `names.import_named`. known: the paper's profiles."""
 
-    own: frozenset[str]
+    own: Mapping[str, str]
     known: Toml
     report: FileProblems
 
@@ -210,7 +209,7 @@ class _Rules:
         if settings.is_known(path) or path in self.own:
             return True
         near = suggestion(path, {*settings.known_paths(), *self.own, "at"})
-        self.report.add(at, f"unknown path '{path}'{near}")
+        self.report.add(at, self.own.get(path.partition(".")[0]) or f"unknown path '{path}'{near}")
         return False
 
 

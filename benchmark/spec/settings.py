@@ -8,7 +8,7 @@ import dataclasses
 import json
 import marshal
 import typing
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from typing import Any
 
@@ -19,7 +19,7 @@ from ..errors import SpecError
 from . import limits
 from .fields import plain
 from .model import Experiment
-from .problems import mistakes, suggestion
+from .problems import mistakes, nearest, suggestion
 
 NAMED: Mapping[str, str] = {
     "method": "method",
@@ -152,18 +152,20 @@ def is_known(path: str) -> bool:
     return any(True for _ in _hints(path))
 
 
-def problem(path: str, value: Any, more: Collection[str] = ()) -> str | None:
-    """Why no experiment may hold `value` at `path`, or None; `more` holds further paths. An unknown
-    path is told with the nearest one that exists. A value must be of the type of some option of
-    that name, within `spec.limits`."""
+def problem(path: str, value: Any, more: Mapping[str, str] = {}) -> str | None:
+    """Why no experiment may hold `value` at `path`, or None: it must be of the type of an option of
+    that name, within `spec.limits`. `more`: further paths, as `names.import_named` gives them."""
     if said := limits.setting_problem(value):
         return said
     if not is_known(path):
         known = known_paths().union(more)
         within = ", ".join(sorted(name for name in known if name.startswith(f"{path}."))[:8])
         group = f": '{path}' is a group of keys ({within}, ...)"
-        hint = group if within else suggestion(path, known)
-        return None if path in more else f"unknown key{hint}"
+        said = f"unknown key{group if within else suggestion(path, known)}"
+        if not within and (lost := more.get(path.partition(".")[0])):
+            near = nearest(path, known, cutoff=0.85)
+            said = f"{lost}; or did you mean '{near}'?" if near else lost
+        return None if path in more else said
     hints = _hints(path)
     said = misfit(value, next(hints))
     return said if said and all(misfit(value, hint) for hint in hints) else None

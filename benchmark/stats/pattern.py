@@ -135,8 +135,7 @@ def reliability(pattern: Pattern, printed_variance: float | None) -> float:
 
 def left_out(pattern: Pattern) -> dict[str, Floats | None]:
     """Retention without each row, each column and all rows of each method, by what is left out.
-    None where the print does not differ without it. Parts whose absence leaves nothing to compare
-    are not among them."""
+    None where the print does not differ without it. What leaves nothing to compare is not there."""
     named = ("row", 0, pattern.rows), ("column", 1, pattern.columns), ("method", 0, pattern.methods)
     found: dict[str, Floats | None] = {}
     for what, axis, labels in named:

@@ -1,3 +1,4 @@
+import re
 import shutil
 import tomllib
 from collections.abc import Iterator
@@ -165,3 +166,17 @@ def test_a_table_of_enormous_size_is_one_clear_error(source: str, said: str) -> 
     with pytest.raises(FedreproError, match=said) as caught:
         parse(text)
     assert len(str(caught.value)) < 200
+
+
+def test_a_template_has_one_line_for_columns_that_are_one_experiment(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "t.csv").write_text("Method,A,B\nFedAvg,70.0,71.0\nOurs,72.0,73.0\n")
+    at = ["fresh", "--specs", str(tmp_path)]
+    assert main(["new-table", str(tmp_path / "t.csv"), "--table", "1", "--paper", *at]) == 0
+    spec = tmp_path / "fresh/1.toml"
+    spec.write_text(re.sub("skip = .*", 'method = "ours"', spec.read_text("utf-8")), "utf-8")
+    assert main(["template", *at]) == 0
+    told = capsys.readouterr()
+    assert re.findall("^1,(.*),accuracy", told.out, re.MULTILINE) == ["FedAvg,A", "Ours,A"]
+    assert "2 cells have no line: columns A, B of table 1 are one experiment" in told.err

@@ -148,13 +148,16 @@ def test_a_data_set_of_a_package_that_is_none_is_named_with_its_line(
         planned("fcl", "ownlab.broken", "smoke")
 
 
-@pytest.mark.parametrize("on", ["/own.npz", "../own.npz", "own", "ownlab.brier", "own.npz#12"])
+@pytest.mark.parametrize(
+    "on", ["/own.npz", "../own.npz", "own", "ownlab.brier", "own.npz#12", "ownlab"]
+)
 def test_what_cannot_be_data_is_said_with_what_can(on: str, capsys: Said) -> None:
     assert main(["plan", "fcl", "--on", on]) == 2
     said = capsys.readouterr().err
     assert f"unknown data set '{on}'" in said
     ways = ("a path ending in .npz, .csv or /", "exactly one DataSet", "--data-dir / --on own.npz")
-    assert any(way in said for way in ways)
+    assert any(way in said for way in ways) != (on == "ownlab")
+    assert ("write ownlab/ for the folder" in said) == (on == "ownlab")
 
 
 TABLE = """

@@ -35,6 +35,10 @@ HELPER = """
 def mixed(old, new, share):
     return {name: share * old[name] + (1 - share) * new[name] for name in new}
 """
+PAGE = (Path(__file__).parents[2] / "docs/adding-a-method.md").read_text("utf-8")
+GUIDE = next(
+    code for code in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "MyProx" in code
+)
 NAME = "ownpackage.kept"
 SMALL = ("--set", "clients.count=2", "--set", "clients.test_size=10", "--trials", "1")
 Said = pytest.CaptureFixture[str]
@@ -129,8 +133,12 @@ def test_a_broken_package_ends_no_command_and_is_named(
     assert "RuntimeError: \ufffd[2J boom" in said
 
 
-def test_a_spec_names_it_with_its_options_and_it_trains(package: Path, capsys: Said) -> None:
-    write_paper(NAME, "training.keep = 0.5\n")
+@pytest.mark.parametrize(("code", "option"), [(MODULE, "keep"), (GUIDE, "proximal_weight")])
+def test_a_spec_names_it_with_its_options_and_it_trains(
+    code: str, option: str, package: Path, capsys: Said
+) -> None:
+    (package / "kept.py").write_text(code)
+    write_paper(NAME, f"training.{option} = 0.5\n")
     assert main(["check", "mine"]) == 0
     assert main(["run", "mine", "--profile", "smoke", "--jobs", "0", *SMALL]) == 0
     assert "1 trained" in capsys.readouterr().err
@@ -166,6 +174,18 @@ def test_a_module_that_another_package_hides_is_named_with_it(package: Path, cap
     assert main(["check", "mine"]) == 2
     said = f"method '{NAME}' cannot be used: ownpackage/kept.py is not found, since Python finds "
     assert f"{said}another 'ownpackage' first ({other})" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["keep: of 'ownpackage.kep'; did you mean 'ownpackage.kept'?",
+     "round: of 'later'; or did you mean 'training.rounds'?"],
+)  # fmt: skip
+def test_a_key_of_a_missing_module_names_it(said: str, package: Path, capsys: Said) -> None:
+    write_paper(said.split("'")[1], f"training.{said.partition(':')[0]} = 1\n")
+    assert main(["check", "mine"]) == 2
+    told = capsys.readouterr().err.replace("may be an option of method", "of")
+    assert f"].training.{said}\n" in told.replace(", which does not exist", "")
 
 
 def test_its_sources_are_part_of_the_fingerprint(package: Path, tiny_config: Make) -> None:

@@ -323,12 +323,12 @@ def test_no_wrong_shape_anywhere_is_more_than_a_complaint() -> None:
         (
             PAPER,
             Paper,
-            lambda data, report: rules.check_paper(data, "made-up", frozenset(), report),
+            lambda data, report: rules.check_paper(data, "made-up", {}, report),
         ),
         (
             TABLE,
             Table,
-            lambda data, to: rules.check_table(data, paper, frozenset(), to),
+            lambda data, to: rules.check_table(data, paper, {}, to),
         ),
     ]:
         original = tomllib.loads(text, parse_float=Decimal)

@@ -205,8 +205,7 @@ EXECUTION = (
 
 def check(args: argparse.Namespace) -> None:
     """Checks where trials would run, whatever is stored. Of commands that read specs, it says which
-    names of other packages are left out. Raises `FedreproError` for a device or a cluster that is
-    not there."""
+    names of other packages are left out. `FedreproError` for a missing device or cluster."""
     for told in names.left_out() if "specs" in args else ():
         complain(told)
     if "cluster" not in args or (args.cluster, args.device) in _ANYWHERE:
