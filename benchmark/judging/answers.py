@@ -118,6 +118,10 @@ def answer(table: Table, paper: Paper, known: Known, names: Names) -> Answered:
         word, reason = "OPEN", incomplete
     elif any(one.ours.lies_below(0.0) for one in leads):
         reason += " The paper's own method is shown behind the best published baselines."
+    numbers = [one for one in table.cells if one.printed.value is not None]
+    skipped = {one.row for one in numbers if one.skip is not None or one.kind == "descriptive"}
+    if skipped := skipped - {one.row for one in printed}:
+        reason += f" Left out by the spec: {len(skipped)} of its rows with numbers."
     return word, reason, tuple(found), tuple(leads)
 
 

@@ -48,7 +48,8 @@ def judge_external(
     plan = external_plan(paper, [*named] if tables is None else tables)
     given = bind_rows(rows, plan, protocol)
     seeds = tuple(sorted({seed for trials in given.values() for seed in trials}))
-    statement = _statement(protocol, note, files, seeds)
+    of_ours = dict.fromkeys(row.profile for row in rows if row.profile)
+    statement = _statement(protocol, note, files, seeds, tuple(of_ours))
     external = External(protocol, note, tuple(files), seeds, len(rows), statement)
     most = Counter[str]()  # trials of a cell, by table
     for (table, *_), trials in given.items():
@@ -76,27 +77,40 @@ def judge_external(
     )
 
 
-def _statement(scale: ProtocolScale, note: str, files: Sequence[str], seeds: Sequence[int]) -> str:
+def _statement(
+    scale: ProtocolScale,
+    note: str,
+    files: Sequence[str],
+    seeds: Sequence[int],
+    profiles: Sequence[str],
+) -> str:
     """What a reader must know. Who leaves seeds out can choose the answer, so that is told."""
     source = f" ({', '.join(files)})" if files else ""
+    made = f" By their files they are of the profiles {', '.join(profiles)}." if profiles else ""
     said = f": “{note}”" if note else ""
     missing = sorted(set(range(max(seeds) + 1)) - set(seeds))
     named = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
     gaps = f" Of the seeds 0 to {max(seeds)}, {len(missing)} are missing: {named}."
     return (
         f"External results: fedrepro trained nothing here and cannot vouch for these numbers, "
-        f"which were made elsewhere{source}. {_DECLARED[scale]}{said}.{gaps if missing else ''}"
+        f"which were made elsewhere{source}. {_DECLARED[scale]}{said}.{made}"
+        f"{gaps if missing else ''}"
     )
 
 
 def _trials(given: Mapping[int, float], seeds: Sequence[int], most: int) -> CellTrials:
     """What was given for a cell, of the `seeds` in all. Fewer than another cell of its table has,
-    which is `most`, are fewer than were planned."""
+    which is `most`, are fewer than were planned. One number under all seeds is one trial; only
+    whole ones, such as counts, are trusted to come out equal."""
     if not given:
         return CellTrials(missing="no result was given for this cell")
-    found = {seed: given.get(seed) for seed in seeds}
-    told = f"{len(given)} of {most} trials were given"
-    return CellTrials(found, incomplete=told if len(given) < most else None)
+    value, *others = given.values()
+    told = f"{len(given)} of {most} trials were given" if len(given) < most else None
+    kept = given
+    if len(others) > 1 and not value.is_integer() and {*others} == {value}:
+        told = f"its {len(given)} trials are all {value:g}; copies are counted once"
+        kept = dict([*given.items()][:1])
+    return CellTrials({seed: kept.get(seed) for seed in seeds}, incomplete=told)
 
 
 def _table(table: TableResult, given: Values, n_seeds: int, command: str) -> TableResult:

@@ -23,6 +23,7 @@ from ..results import (
     TableResult,
     Verdict,
 )
+from ..spec.folders import differs_from_bundled
 from ..spec.model import CellKey, Claim, Table
 from ..spec.readings import choices_of
 from ..spec.settings import PRECISION, get
@@ -35,6 +36,8 @@ from .figure_data import panels
 from .observed import Names, printed_names
 from .provenance import command_of, provenance, run_on, run_summaries
 from .verdicts import cell_verdicts
+
+_OTHER_SPECS = "specs: others than those that come with fedrepro for this paper"
 
 
 def judge(
@@ -288,12 +291,13 @@ class _Judging:
             pooled(self.plan.shown_tables, self.known.values, self.names),
             sum(len(one.failed) for one in trials),
         )
+        is_changed = differs_from_bundled(paper.id, paper.file)
         sentence = first_lines.sentence(paper.name, claims, headlines)
         return FirstLines(
             sentence=sentence + on_other_data.otherwise(tables, self.on_other_data),
             run_on=first_lines.run_on(self.plan.profile.name, tables),
             evidence=tuple(first_lines.evidence(tables)),
-            totals=tuple(totals),
+            totals=(*totals, *([_OTHER_SPECS] if is_changed else [])),
             controls="; ".join(self.said_of_controls()),
         )
 

@@ -66,6 +66,13 @@ def hidden(folders: Sequence[Path]) -> Mapping[str, tuple[Path, Path]]:
     }
 
 
+def differs_from_bundled(paper: str, file: Path) -> bool:
+    """Whether the specs beside `file` are others than those that come along for this paper."""
+    ours = tables_root() / paper
+    both = [{one.name: one.read_bytes() for one in at.glob("*.toml")} for at in (file.parent, ours)]
+    return ours.is_dir() and both[0] != both[1]
+
+
 def option_for(paper: str, file: Path) -> list[str]:
     """The words with which a command finds the paper of `file` again; none where it needs none."""
     root = file.parent.parent

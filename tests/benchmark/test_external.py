@@ -310,6 +310,13 @@ def test_a_cell_with_fewer_trials_than_others_of_its_table_is_not_judged(cpcfl: 
     assert "trials were given" not in cells["CP-CFL|SimCLR", MEAN].verdict.reason
 
 
+def test_one_number_under_every_seed_is_one_trial(cpcfl: Paper) -> None:
+    given = {"CP-CFL|SimCLR": [76.8, 76.9, 77.0], "IFCA|None": [72.1] * 3}
+    pasted = by_place(judged(cpcfl, rows_of(given)))["IFCA|None", MEAN].verdict
+    assert pasted.word == "INCONCLUSIVE"
+    assert "all 72.1; copies are counted once" in pasted.reason
+
+
 def runs(rng, repeat, grid=0.01):
     """Five runs of ten trials, trial k of which repeats trial `repeat[k]`; values on a grid."""
     drawn = np.round(rng.normal(50, 2, (5, 10)) / grid) * grid

@@ -72,6 +72,10 @@ def test_a_paper_of_ones_own_hides_one_that_comes_along_and_that_is_said(capsys:
     told = capsys.readouterr()
     assert told.out.startswith("fcl: Mine\n")
     assert told.err == f"fedrepro: fcl is read from tables/fcl, not from {tables_root() / 'fcl'}\n"
+    for words, is_said in ((("fcl",), True), (("fcl", "--specs", str(tables_root())), False)):
+        assert main(["report", *words, "--tables", "3", "--out", "made"]) == 3
+        assert ("specs: others than" in Path("made/report.md").read_text("utf-8")) == is_said
+    capsys.readouterr()
     assert main(["list", "cpcfl"]) == 0
     assert capsys.readouterr().err == ""
 
