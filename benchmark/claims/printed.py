@@ -2,8 +2,8 @@
 
 Every printed number stands for the interval of values that print so; a count stands for itself. A
 comparison is supported if it is true for all of them, contradicted if it is true for none.
-Arithmetic is exact. The same over all values that metrics can have finds comparisons that no run
-could break.
+Arithmetic is exact. The same over all values between the ends of metrics finds comparisons that no
+run could break.
 
 Two intervals that only touch have one value in common, midway between prints: 84.55 prints as 84.5
 or as 84.6 by one rule (half up, half to even). They can be equal if one rule closes both ends.
@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from random import Random
 from typing import Literal
 
 from ..metrics import metric
@@ -27,6 +28,8 @@ Interval = tuple[Fraction, Fraction]
 _LITTLE = Fraction(1, 10**60)
 _ENDLESS = Decimal(10**12)
 """Stands for the end of a metric that has none."""
+_INSIDE = Decimal("1e-12")
+"""How far from the ends of metrics values are tried: a claim must not fail at an end alone."""
 MOST_WORK = 2**14
 """Corners times named cells: where more would be tried, fewer cells are set to their bounds."""
 
@@ -177,24 +180,15 @@ def _written(comparison: Elementary) -> str:
 def why_unbreakable(comparison: Elementary) -> str | None:
     """Why a comparison is true (or false) whatever its cells hold; None where it can be either.
     Interval arithmetic may make a range too wide, so a comparison that is named here is certain."""
-    left, right = (
-        {leaf.key for leaf in leaves(one)} for one in (comparison.left, comparison.right)
-    )
-    if left and left == right:
-        return "both sides name the same cells"
     low, high = _possible_difference(comparison)
-    always = {
-        ">": low > 0,
-        "<": high < 0,
-        "=": low == high,
-        "~": max(-low, high) <= (comparison.tolerance or 0),
-    }[comparison.relation]
-    if not always:
+    near = max(-low, high) <= (comparison.tolerance or -1)
+    always = {">": low > 0, "<": high < 0}.get(comparison.relation, near)
+    if low < high and not always:
         return None
     ends = map(_possible, comparison.leaves)
     told = sorted({f"{low:f} to {high:f}" for low, high in ends if high < _ENDLESS})
     known = f" (from {', '.join(told)})" if told else ""
-    return f"no value that the metric can have{known} breaks it"
+    return f"all values between the metric's ends{known} say the same"
 
 
 def why_never_above(comparison: Elementary, least: float) -> str | None:
@@ -205,9 +199,23 @@ def why_never_above(comparison: Elementary, least: float) -> str | None:
 
 
 def _possible_difference(comparison: Elementary) -> Interval:
-    """The range of left less right over all values that cells can have."""
-    box = {leaf.key: _possible(leaf) for leaf in comparison.leaves}
+    """The range of left less right over all values between the ends that cells can have. No two
+    cells are equally near to an end, where differences would be zero and divide by it."""
+    box = dict[CellKey, tuple[Decimal, Decimal]]()
+    for at, (key, leaf) in enumerate({one.key: one for one in comparison.leaves}.items(), 1):
+        (low, high), inside = _possible(leaf), at * _INSIDE
+        box[key] = low + inside, high - inside
+    draw = Random(0)
+
+    def at_random() -> Interval:
+        ends = ((key, low, Fraction(high - low)) for key, (low, high) in box.items())
+        drawn = ((key, Fraction(low) + wide * Fraction(draw.random())) for key, low, wide in ends)
+        return _range(comparison.exact, {key: (value, value) for key, value in drawn})
+
     try:
+        first = at_random()
+        if all(at_random() == first for _ in range(400)):
+            return first  # its cells cancel
         return range_over(comparison.exact, box)
     except ZeroDivisionError:
         return -Fraction(_ENDLESS), Fraction(_ENDLESS)

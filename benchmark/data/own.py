@@ -100,8 +100,12 @@ def _numbered(name: str, found: Found) -> tuple[dict[Part, Stored], int]:
     planes = {part: _planes(name, one[0]) for part, one in found.items()}
     if len(shapes := {one.shape[1:] for one in planes.values()}) > 1:
         raise DataError(f"{name}: its parts hold images of several shapes: {sorted(shapes)}")
-    parts = {}
+    digests = {at: [hashlib.sha256(one).digest() for one in planes[at]] for at in PARTS[:2]}
+    same, parts = sum(map({*digests["train"]}.__contains__, digests["test"])), {}
+    both = f"{same} of {len(digests['test'])} test images are training images, too"
     for part, (_, labels, note) in found.items():
+        if same and part == "test":
+            note = f"{note}; {both}" if note else both
         numbers = None if part == "unlabeled" else np.searchsorted(classes, labels)
         labelled = None if numbers is None else torch.from_numpy(numbers)
         # What a checksum names is what was meant, whatever its maker says of releases.

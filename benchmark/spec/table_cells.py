@@ -130,8 +130,8 @@ def read_cell(text: str, commas: bool = False, brackets: bool = False) -> Read:
         return Read(shown, "words") if words and "\\" not in text else odd
     value = _digits(found["value"])
     marks = (found["before"] or "") + (found["after"] or "")
-    if any(map(str.isdigit, marks)) and "." not in value:
-        return odd  # a power, or the number of a note
+    if any(map(str.isdigit, marks)) and ("." not in value or re.search(r"\d\d|\.\d", marks)):
+        return odd  # a power, the number of a note, or a spread
     if found["power"] is not None:
         value += f"e{found['power'].replace('−', '-')}"
     sd = found["sd"] or found["sd_in"] or found["sd_script"]

@@ -30,6 +30,10 @@ HOW_TO_GET = (
     "`pip install 'fedrepro[tables]'` brings it, as do the packages of most systems; "
     "CSV needs none"
 )
+_OTHER = re.compile(
+    r"(?i)\b(errors?|loss|(run)?time|seconds|(?<!\d )rounds|param(eter)?s?|size|[MG]i?B|FLOPs)\b"
+)
+"""Words of headers that name no accuracy."""
 _CLAIM = """\
 # What the text says of this table, for example:
 # [[claims]]
@@ -106,8 +110,14 @@ class Parsed:
         read, words, odd = map(self.count, ("number", "words", "odd"))
         yield f"{read + self.count('dash')} cells read, {words} as words, {odd} not understood"
 
-    def lacks(self) -> Iterator[str]:
+    def lacks(self, metric: str) -> Iterator[str]:
         """What keeps cells of the draft from a run and from results, and what to write."""
+        other = ("|".join(column) for column in self.columns if _OTHER.search(" ".join(column)))
+        named = ", ".join(f"'{one}'" for one in other)
+        yield (
+            f"all columns are taken as {metric}, in one unit; one of another metric needs its own "
+            f"`metric` and `unit`{named and f': see {named}'}"
+        )
         if len(self.columns) > 1:
             yield (
                 "columns are one experiment until each has its own setting, such as a line "
@@ -370,7 +380,7 @@ def _unique(labels: Sequence[tuple[str, ...]], what: str) -> tuple[tuple[str, ..
 
 
 def _plain(text: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", text.lower())
+    return re.sub(r"[\s_‐‑-]", "", text.lower())
 
 
 def _label(parts: Sequence[str]) -> str:

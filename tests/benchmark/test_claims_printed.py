@@ -116,15 +116,39 @@ def _tie(one) -> bool:
         "'a' < 100.1",
         "'a' + 'b' > -1",
         "'a' ~ 1000 'b'",
+        "'a' / 'a' + 'a' / 'b' > 0.9",
+        "'a' / 'b' > -1",
+        "('a' - 'b') / ('a' - 'b') > 0.5",
+        "'a' > 0",
+        "'a' < 100",
+        "'a' - 'b' + 'b' > 0",
+        "'a' / ('b' - 'c') * 0 > -1",
     ],
 )
 def test_a_comparison_that_cannot_fail_is_an_error_of_the_spec(holds):
     with pytest.raises(SpecError, match=r"claim 'c': '.*' cannot fail: "):
-        comparisons(holds, a="50.0", b="40.0")
+        comparisons(holds, a="50.0", b="40.0", c="30.0")
+
+
+def test_many_cells_that_cancel_cannot_fail():
+    cells = {f"x{i}": "50.0" for i in range(40)}
+    with pytest.raises(SpecError, match="cannot fail: "):
+        comparisons("mean('*') - mean('*') > -1", **cells)
 
 
 @pytest.mark.parametrize(
-    "holds", ["'a' > 'b'", "'a' < 100", "'a' - 'b' > -99.9", "'a' ~ 99 'b'", "'a' - 'b' = 10.0"]
+    "holds",
+    [
+        "'a' > 'b'",
+        "'a' < 99.99",
+        "'a' - 'b' > -99.9",
+        "'a' ~ 99 'b'",
+        "'a' - 'b' = 10.0",
+        "'a' - 'b' > 0",
+        "('a' - 'b') / 'b' > -0.99",
+        "'a' / 'b' < 1000",
+        "'a' / ('b' - 'c') > 1",
+    ],
 )
 def test_a_comparison_that_some_values_break_is_taken(holds):
-    assert comparisons(holds, a="50.0", b="40.0")
+    assert comparisons(holds, a="50.0", b="40.0", c="30.0")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.spec import table_import
+from fedrepro.benchmark.spec import table_cells, table_import
 from fedrepro.benchmark.spec.table_import import Parsed, draft, parse
 from fedrepro.cli import main
 
@@ -93,9 +93,27 @@ def test_without_pandoc_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_row_is_bound_to_the_method_that_its_own_label_names() -> None:
-    table = "Method,A\nFedAvg,70.0\nIFCA,\nFedProx,72.0\n"
-    _, row = tomllib.loads(draft(parse(table), table="1", title="t"))["rows"]
+    table = "Method,A\nFed_Avg,70\nFedAvg++,1\nFedAvg*,1\nα-FedAvg,1\nIFCA,\nFedProx,72.0\n"
+    first, *others, row = tomllib.loads(draft(parse(table), table="1", title="t"))["rows"]
+    assert first["method"] == "fedavg"
     assert (row["label"], row["method"]) == (["IFCA", "FedProx"], "fedprox")
+    assert all("skip" in one for one in others)
+    assert "named by FedAvg++, FedAvg*, α-FedAvg:" in "".join(parse(table).lacks("accuracy"))
+
+
+def test_columns_of_another_metric_are_named() -> None:
+    table = "Method,Error (%),Time (s),CIFAR-10\nFedAvg,30.0,88.5,70\n"
+    (said, *_) = parse(table).lacks("accuracy")
+    assert said.startswith("all columns are taken as accuracy, in one unit; one of another metric")
+    assert said.endswith("`metric` and `unit`: see 'Error (%)', 'Time (s)'")
+
+
+@pytest.mark.parametrize(
+    ("mark", "kind"), [("a", "number"), ("1", "number"), ("(1)", "number"), ("1,2", "number")]
+    + [(one, "odd") for one in ("0.3", "(0.6)", " .3", "12")],
+)  # fmt: skip
+def test_a_raised_mark_is_no_raised_spread(mark: str, kind: str) -> None:
+    assert table_cells.read_cell(f"70.1^{{{mark}}}").kind == kind
 
 
 NAMES = st.text(

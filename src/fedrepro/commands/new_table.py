@@ -65,8 +65,8 @@ def execute(args: argparse.Namespace) -> int:
     elif not problems:
         print(f"it passes `fedrepro check {args.paper}`; now fill in paper.toml, and here section,")
         print("margin, methods and claims")
-        for line in parsed.lacks():
-            print(line)
+    for line in parsed.lacks(args.metric):
+        print(line)
     return 2 if problems else 1 if parsed.count("odd") else 0
 
 

@@ -93,6 +93,20 @@ def test_a_name_with_a_checksum_is_held_to_it(tmp_path: Path) -> None:
         load(f"own.npz#{16 * '0'}", "train", data_dir=tmp_path)
 
 
+def test_images_in_both_training_and_test_are_counted(tmp_path: Path) -> None:
+    images = pictures()
+    images[[1, 3, 5]] = images[2]
+    parts = content("own.npz", save_npz(tmp_path, images=images, more=LABELS)).parts
+    said = "arrays that were not read: more; 3 of 12 test images are training images, too"
+    assert (parts["test"].note, parts["train"].note) == (said, said.partition(";")[0])
+    save_images(tmp_path)
+    (tmp_path / "own/test").rename(tmp_path / "other")
+    (tmp_path / "own/test").symlink_to("train")
+    assert content("own/", tmp_path).parts["test"].note == said.partition("; ")[2].replace(
+        "3", "12"
+    )
+
+
 def test_data_are_found_where_one_stands_and_else_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
