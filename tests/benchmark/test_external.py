@@ -199,6 +199,8 @@ def test_fractions_are_percent_where_that_is_said(cpcfl: Paper) -> None:
         ({"value": 0.7}, "a:2: .*, and 0.7 looks like a fraction", False),
         ({"metric": "f1_macro"}, "shows accuracy, not 'f1_macro'", False),
         ({"round": "50"}, "read at round 100, not 50", True),
+        ({"round": "best"}, "read at round 100, not best", False),
+        ({"round": "hello"}, "round 'hello' is no number, nor final or best", False),
         ({"profile": "smoke"}, "trials of profile smoke, not of the published", True),
     ],
 )
@@ -210,6 +212,17 @@ def test_the_full_protocol_takes_what_its_cells_show(
         judged(cpcfl, [row])
     if fits_scaled:
         assert judged(cpcfl, [row], "scaled").tables
+    else:
+        with pytest.raises(FedreproError, match=said):
+            judged(cpcfl, [row], "scaled")
+
+
+def test_a_spread_between_clients_that_is_given_as_a_fraction_is_refused() -> None:
+    paper = load_paper("calibre")
+    row = Row("a:2", "1", "L_n|L_p", "Calibre (SimCLR)|std", 0, 0.19)
+    with pytest.raises(FedreproError, match=r"0\.19 looks like a fraction"):
+        judged(paper, [row], "scaled")
+    assert judged(paper, [replace(row, unit="%")], "scaled").tables
 
 
 NO_RESULTS = (
