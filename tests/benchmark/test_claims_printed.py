@@ -104,27 +104,15 @@ def _tie(one) -> bool:
     return 0 in range_over(Arithmetic("-", one.left, one.right), box)
 
 
-@pytest.mark.parametrize(
-    "holds",
-    [
-        "'a' - 'a' = 0",
-        "mean('a', 'b') = mean('a', 'b')",
-        "mean('a', 'b') - mean('b', 'a') ~ 1 0",
-        "'a' > 'a'",
-        "max('a', 'b') > min('a', 'b')",
-        "'a' - 'b' > -100.5",
-        "'a' < 100.1",
-        "'a' + 'b' > -1",
-        "'a' ~ 1000 'b'",
-        "'a' / 'a' + 'a' / 'b' > 0.9",
-        "'a' / 'b' > -1",
-        "('a' - 'b') / ('a' - 'b') > 0.5",
-        "'a' > 0",
-        "'a' < 100",
-        "'a' - 'b' + 'b' > 0",
-        "'a' / ('b' - 'c') * 0 > -1",
-    ],
-)
+NEVER = """'a' - 'a' = 0; mean('a', 'b') = mean('a', 'b'); mean('a', 'b') - mean('b', 'a') ~ 1 0;
+'a' > 'a'; max('a', 'b') > min('a', 'b'); 'a' - 'b' > -100.5; 'a' < 100.1; 'a' + 'b' > -1;
+'a' ~ 1000 'b'; 'a' / 'a' + 'a' / 'b' > 0.9; 'a' / 'b' > -1; ('a' - 'b') / ('a' - 'b') > 0.5;
+'a' > 0; 'a' < 100; 'a' - 'b' + 'b' > 0; 'a' / ('b' - 'c') * 0 > -1"""
+SOMETIMES = """'a' > 'b'; 'a' < 99.99; 'a' - 'b' > -99.9; 'a' ~ 99 'b'; 'a' - 'b' = 10.0;
+'a' - 'b' > 0; ('a' - 'b') / 'b' > -0.99; 'a' / 'b' < 1000; 'a' / ('b' - 'c') > 1"""
+
+
+@pytest.mark.parametrize("holds", NEVER.split(";"))
 def test_a_comparison_that_cannot_fail_is_an_error_of_the_spec(holds):
     with pytest.raises(SpecError, match=r"claim 'c': '.*' cannot fail: "):
         comparisons(holds, a="50.0", b="40.0", c="30.0")
@@ -136,19 +124,6 @@ def test_many_cells_that_cancel_cannot_fail():
         comparisons("mean('*') - mean('*') > -1", **cells)
 
 
-@pytest.mark.parametrize(
-    "holds",
-    [
-        "'a' > 'b'",
-        "'a' < 99.99",
-        "'a' - 'b' > -99.9",
-        "'a' ~ 99 'b'",
-        "'a' - 'b' = 10.0",
-        "'a' - 'b' > 0",
-        "('a' - 'b') / 'b' > -0.99",
-        "'a' / 'b' < 1000",
-        "'a' / ('b' - 'c') > 1",
-    ],
-)
+@pytest.mark.parametrize("holds", SOMETIMES.split(";"))
 def test_a_comparison_that_some_values_break_is_taken(holds):
     assert comparisons(holds, a="50.0", b="40.0", c="30.0")
