@@ -22,13 +22,14 @@ _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 
 @dataclass(frozen=True, config=_STRICT)
 class RecordedCell:
-    """A cell of a baseline. trials: by seed in order, None where one is missing."""
+    """A cell. trials: by seed, None where one is missing. metric: None in older baselines."""
 
     trials: tuple[float | None, ...]
     verdict: str
     run: str | None
     published: str
     margin: float | None
+    metric: str | None = None
 
     @property
     def by_seed(self) -> dict[int, float]:
@@ -135,7 +136,7 @@ def _recorded(report: Mapping[str, Any]) -> Recorded:
         "cells": {
             place_of(table["id"], cell["row"], cell["column"]): {
                 "verdict": cell["verdict"]["word"],
-                **{name: cell[name] for name in ("trials", "run", "published", "margin")},
+                **{name: cell[name] for name in ("trials", "run", "published", "margin", "metric")},
             }
             for table in tables
             for cell in table["cells"]

@@ -61,12 +61,15 @@ class Movement:
     tolerance: float | None = None
 
     @property
+    def size(self) -> str:
+        if self.difference is None or self.tolerance is None:
+            return ""
+        side = "beyond" if self.regression else "within"
+        return f" ({self.difference:+.3g}, {side} the tolerance of {self.tolerance:.3g})"
+
+    @property
     def sentence(self) -> str:
-        size = ""
-        if self.difference is not None and self.tolerance is not None:
-            side = "beyond" if self.regression else "within"
-            size = f" ({self.difference:+.3g}, {side} the tolerance of {self.tolerance:.3g})"
-        return f"{self.where}: {self.what} {self.before} -> {self.after}{size}"
+        return f"{self.where}: {self.what} {self.before} -> {self.after}{self.size}"
 
 
 @dataclass(frozen=True)
@@ -111,9 +114,8 @@ def compare(before: Recorded, after: Recorded, report: Report | None = None) -> 
     found += _reworded("claim", before.claims, after.claims)
     for one in (one for one in before.failed if one not in after.failed):
         found.append(Movement("failure", one, "failed", "not as recorded"))
-    for place in before.stated.keys() & after.stated.keys():
-        then, now = before.stated[place], after.stated[place]
-        if then != now:
+    for place, then in before.stated.items():
+        if then != (now := after.stated.get(place, then)):
             found.append(Movement("spec", place, then, now, regression=True))
     return found
 
@@ -228,12 +230,16 @@ def _moved(
     if old is None or new is None:
         return
     then, now = (f"{one.published} (margin {one.margin})" for one in (old, new))
+    if old.metric not in (None, new.metric):
+        then, now = f"{old.metric} {then}", f"{new.metric} {now}"
     if then != now:
         yield Movement("spec", place, then, now, regression=True)
     if old.run and new.run and old.run != new.run:
         then, now = f"run {old.run[:12]}", f"run {new.run[:12]}, with other settings"
         yield Movement("spec", place, then, now)
     if not before or not after:
+        if after and a == b:
+            yield Movement("trials", place, "0", str(len(after)))
         return
     if lost := len(before.keys() - after.keys()):
         kept = f"{len(before) - lost} of these"

@@ -85,6 +85,11 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
         option = unknown[0].partition("=")[0]
         hint = suggestion(option, names) if option.startswith("-") else ""
         args.verb.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+    given = [word.partition("=")[0] for word in words]
+    for one in args.verb._actions:
+        again = sum(map(given.count, one.option_strings)) > 1
+        if again and not isinstance(one, argparse._AppendAction):  # argparse takes the last
+            args.verb.error(f"{one.option_strings[-1]} is given twice")
     return args
 
 
@@ -112,8 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     open_standard_streams()
     with redirect_stdout(Output(sys.stdout)):
         try:
-            words = sys.argv[1:] if arguments is None else arguments
-            args = parse(words)
+            args = parse(sys.argv[1:] if arguments is None else arguments)
             _options.check(args)
             code = _executed(args)
             # What waits in the buffer may still be refused; at exit nobody could say so.

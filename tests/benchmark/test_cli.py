@@ -62,7 +62,9 @@ def test_a_slip_is_named_in_one_line_though_no_trial_is_missing(
     verb: str, words: list[str], named: str, full: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = [] if verb == "plan" else ["--out", str(full.parent / "out")]
-    assert main([verb, *ONE_ROW, *words, "--store", str(full), *out]) == 2
+    at = ONE_ROW.index(words[0]) if words[0] in ONE_ROW else len(ONE_ROW)
+    row = [*ONE_ROW[:at], *ONE_ROW[at + 2 :]]
+    assert main([verb, *row, *words, "--store", str(full), *out]) == 2
     assert named in one_line(capsys)
 
 
@@ -90,6 +92,8 @@ def test_a_paper_that_was_meant_is_named(verb: str, capsys: pytest.CaptureFixtur
         ),
         (["--table", "3"], "unrecognized arguments: --table 3; did you mean '--tables'?"),
         (["--profil=smoke"], "did you mean '--profile'?"),
+        (["--store", "a", "--store=b"], "error: --store is given twice"),
+        (["-v", "--verbose"], "error: --verbose is given twice"),
     ],
 )
 def test_a_value_that_no_run_could_take_is_refused_and_no_option_is_guessed(

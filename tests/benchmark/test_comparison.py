@@ -293,12 +293,13 @@ def changed(**changes):
     ("trials", "told"),
     [
         (OLD, []),
-        ([v + 0.1 for v in OLD], []),
+        ([v + 0.1 for v in OLD], ["value"]),
+        ([*OLD, 70.0], ["value"]),
         ([v + 9 for v in OLD], ["value"]),
-        ([None, *OLD[1:]], ["trials"]),
+        ([None, *OLD[1:]], ["trials", "value"]),
     ],
 )
-def test_reports_differ_in_values_that_left_their_tolerance(tmp_path, capsys, trials, told):
+def test_reports_differ_where_any_mean_or_trial_does(tmp_path, capsys, trials, told):
     assert differing(tmp_path, REPORT, changed(trials=list(trials))) == bool(told)
     assert [one["what"] for one in json.loads(capsys.readouterr().out)] == told
 
@@ -326,6 +327,9 @@ def test_diff_reads_files_folders_and_lists(tmp_path, capsys):
     assert main(["diff", str(tmp_path), str(tmp_path)]) == 0
     assert main(["diff", str(tmp_path), str(later)]) == 1
     assert "70 -> 80 (+10, beyond the tolerance of" in capsys.readouterr().out
+    (tmp_path / "report.json").write_text(json.dumps([REPORT, REPORT]))
+    assert main(["diff", str(later), str(tmp_path)]) == 2
+    assert "has two reports of p reduced, made now and now" in capsys.readouterr().err
 
 
 def test_two_reports_without_trials_are_not_said_to_be_equal(tmp_path, capsys):
@@ -382,6 +386,22 @@ def test_cells_and_claims_that_state_something_else_are_regressions():
     found = moved(with_cells(now, replace(cell, published="10.0"), claims=claims))
     told = [(one.what, one.where) for one in found if one.regression]
     assert told == [("spec", "3: A @ x"), ("spec", "3: c")]
+
+
+def test_trials_that_a_failed_cell_has_gained_are_told():
+    before, after = (baseline.recorded(report(t, word="ERROR")) for t in ([None] * 5, OLD))
+    (found,) = comparison.compare(before, after)
+    assert found.sentence == "3: A @ x: trials 0 -> 5"
+
+
+def test_another_metric_is_a_regression_where_the_baseline_has_one():
+    now, old = report(), baseline.recorded(report())
+    (cell,) = now.tables[0].cells
+    now = with_cells(now, replace(cell, metric="f1_macro"))
+    (found,) = comparison.check(old, now).regressions
+    assert found.after == "f1_macro 70.0 (margin None)"
+    older = {place: replace(one, metric=None) for place, one in old.cells.items()}
+    assert comparison.check(replace(old, cells=older), now).passed
 
 
 def test_a_gate_in_which_no_fall_can_regress_is_refused():

@@ -101,7 +101,7 @@ def test_a_planted_regression_turns_the_steps_of_the_workflow_red(
     head, _, rest = spec.read_text("utf-8").partition('[[rows]]\nlabel     = "FedProx"')
     spec.write_text(head + rest[rest.index("[margin]") : rest.index("[[claims]]")], "utf-8")
     with monkeypatch.context() as patch:
-        patch.setattr("fedrepro.commands.regress.blind_cells", lambda *_: ("1: A",))
+        patch.setattr("fedrepro.benchmark.judging.comparison.blind_cells", lambda *_: ("1: A",))
         assert main([*line, "--record"]) == 0
     assert "mypaper: in 1 of 2 cells the recorded trials spread so" in capsys.readouterr().out
     assert '--out "$OUT"' in step("Compare with the baselines")
@@ -122,6 +122,17 @@ def test_a_planted_regression_turns_the_steps_of_the_workflow_red(
     assert f"REGRESSED mypaper {moved['sentence']}" in said.out
     assert "**REGRESSED** 1: FedAvg" in Path("out/regress.md").read_text("utf-8")
 
+    assert main([*line, "--record"]) == 0
+    said = capsys.readouterr().out
+    assert "against the baseline that is replaced: 1 of 2 cells, 0 of 0 claims, 0 of 1" in said
+
+    Path("tables/mypaper").rename("gone")
+    all_papers = ["regress", *line[2:], *outputs]
+    assert main(all_papers) == 1
+    assert f"REGRESSED mypaper {recorded}: spec recorded -> absent\n" == capsys.readouterr().out
+    assert json.loads(Path("out/regress.json").read_text("utf-8"))["passed"] is False
+
+    Path("gone").rename("tables/mypaper")
     recorded.unlink()
     assert main([*line, *outputs]) == 2
     assert not Path("out/regress.md").exists()

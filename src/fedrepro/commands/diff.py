@@ -32,12 +32,7 @@ def execute(args: argparse.Namespace) -> int:
     for name in sorted(before.keys() ^ after.keys()):
         complain(f"only one side has {name}: left out")
     moved = {name: compare(*sides) for name, sides in pairs.items()}
-    found = [
-        replace(one, where=f"{name} {one.where}")
-        for name, movements in moved.items()
-        for one in movements
-        if one.what != "value" or one.regression
-    ]
+    found = [replace(one, where=f"{name} {one.where}") for name in moved for one in moved[name]]
     if args.html is not None:
         from fedrepro.reports.pages import side_by_side
 
@@ -47,10 +42,7 @@ def execute(args: argparse.Namespace) -> int:
         print_json([asdict(one) for one in found])
     else:
         for one in found:
-            size = ""
-            if one.difference is not None:
-                size = f" ({one.difference:+.3g}, beyond the tolerance of {one.tolerance:.3g})"
-            print(f"{one.what:<8} {one.where}: {paint(one.before)} -> {paint(one.after)}{size}")
+            print(f"{one.what:<8} {one.where}: {paint(one.before)} -> {paint(one.after)}{one.size}")
         print(f"{plural(len(found), 'difference')}; {plural(trained, 'cell')} with trials compared")
     if found or trained:
         return 1 if found else 0
@@ -60,5 +52,10 @@ def execute(args: argparse.Namespace) -> int:
 
 def _read(place: Path) -> Mapping[str, Recorded]:
     """The reports at a place by paper, profile and data set."""
-    found = read_reports(place / "report.json" if place.is_dir() else place)
-    return {" ".join(filter(None, (one.paper, one.profile, one.on))): one for one in found}
+    found: dict[str, Recorded] = {}
+    for one in read_reports(place / "report.json" if place.is_dir() else place):
+        name = " ".join(filter(None, (one.paper, one.profile, one.on)))
+        if (other := found.setdefault(name, one)) is not one:
+            both = f"made {other.created} and {one.created}"
+            raise FedreproError(f"{place} has two reports of {name}, {both}: leave one of them out")
+    return found

@@ -2,13 +2,13 @@
 
 import argparse
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from time import perf_counter
 
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.judging import baseline as baselines
-from fedrepro.benchmark.judging.comparison import BaselineCheck, blind_cells, check
+from fedrepro.benchmark.judging import comparison
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.spec.model import Paper
@@ -56,34 +56,39 @@ def execute(args: argparse.Namespace) -> int:
     # What the last comparison left must not outlive an error of this one.
     for name in regressions.FILES if args.out is not None else ():
         (args.out / name).unlink(missing_ok=True)
-    papers = []
-    for paper in options.papers(args):
-        if args.papers or args.record or _place(paper, args).exists():
+    papers, known = [], options.papers(args)
+    for paper in known:
+        place = baselines.path_for(args.baselines, paper.id, args.profile, args.on)
+        if args.papers or args.record or place.exists():
             papers.append(paper)
         else:
             complain(f"{paper.id} has no baseline: left out")
-    if not papers:  # a gate that measures nothing must not pass
-        said = f"no paper has a baseline in {args.baselines}; record one with --record"
-        raise FedreproError(said)
+    compared: list[comparison.BaselineCheck] = []
+    for path in () if args.papers or args.record else sorted(args.baselines.glob("*.json")):
+        old = baselines.load(path) if f"-{args.profile}" in path.stem else None
+        if old and old.profile == args.profile and old.paper not in {one.id for one in known}:
+            gone = comparison.Movement("spec", str(path), "recorded", "absent", regression=True)
+            print(f"{paint('REGRESSED')} {old.paper} {gone.sentence}")
+            compared.append(comparison.BaselineCheck(old, 0, (gone,), ()))
+    if not papers and not compared:  # a gate that measures nothing must not pass
+        raise FedreproError(f"no paper's baseline is in {args.baselines}; record one with --record")
     found = [_one(paper, args) for paper in papers]
-    compared = [one for _, one, _ in found if one is not None]
+    compared += [one for _, one in found if one is not None]
     if args.out is not None:
         from fedrepro.reports.publish import write_report
 
-        write_report([report for report, _, _ in found], args.out)
+        if found:
+            write_report([report for report, _ in found], args.out)
+            print(f"report: {args.out / 'report.html'}")
         for name, render in regressions.FILES.items() if compared else ():
             write_whole(args.out / name, render(compared).encode())
-        print(f"report: {args.out / 'report.html'}")
-    return max(code for _, _, code in found)
+    return int(not all(one.passed for one in compared))
 
 
-def _place(paper: Paper, args: argparse.Namespace) -> Path:
-    return baselines.path_for(args.baselines, paper.id, args.profile, args.on)
-
-
-def _one(paper: Paper, args: argparse.Namespace) -> tuple[Report, BaselineCheck | None, int]:
-    """The report on a paper, how it compares with its baseline, and the exit code."""
-    clock, path = perf_counter(), _place(paper, args)
+def _one(paper: Paper, args: argparse.Namespace) -> tuple[Report, comparison.BaselineCheck | None]:
+    """The report on a paper, and how it compares with its baseline."""
+    clock = perf_counter()
+    path = baselines.path_for(args.baselines, paper.id, args.profile, args.on)
     baseline = None if args.record else baselines.load(path)
     where = {"data_dir": args.data_dir, "download": args.download}
     plan = make_plan(paper, args.profile, on=args.on, **where)
@@ -95,15 +100,27 @@ def _one(paper: Paper, args: argparse.Namespace) -> tuple[Report, BaselineCheck 
     if baseline is None:
         _check_failed(report, args.with_failed)
         recorded = baselines.recorded(report)
-        blind = blind_cells(recorded, report)
+        told = [*regressions.of_blind(comparison.blind_cells(recorded, report), recorded)]
+        told += _replaced(path, recorded, report) if path.exists() else ()
         baselines.save(path, recorded)
-        for told in (f"baseline recorded in {path}", *regressions.of_blind(blind, recorded)):
-            print(f"{paper.id}: {told}")
-        return report, None, 0
-    found = check(baseline, report, exact=args.exact)
-    for line in regressions.lines(found, paint):
-        print(line)
-    return report, found, int(not found.passed)
+        for line in (f"baseline recorded in {path}", *told):
+            print(f"{paper.id}: {line}")
+        return report, None
+    found = comparison.check(baseline, report, exact=args.exact)
+    print(*regressions.lines(found, paint), sep="\n")
+    return report, found
+
+
+def _replaced(path: Path, new: baselines.Recorded, report: Report) -> Iterator[str]:
+    """What regressed against the baseline that is replaced."""
+    try:
+        old = baselines.load(path)
+        worse = {one.where for one in comparison.compare(old, new, report) if one.regression}
+        sides = {"cells": {*old.cells}, "claims": {*old.claims}, "tables": {*old.tables}}
+        counted = (f"{len(worse & one)} of {len(one)} {what}" for what, one in sides.items())
+        yield f"regressed against the baseline that is replaced: {', '.join(counted)}"
+    except FedreproError as error:
+        yield f"not compared with the baseline that is replaced: {error}"
 
 
 def _check_failed(report: Report, accepted: Sequence[str]) -> None:
