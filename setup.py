@@ -16,10 +16,7 @@ setup(
         "fedrepro.tables",
         "fedrepro.docs",
     ],
-    package_dir={
-        "": "src",
-        **{f"fedrepro.{name}": name for name in (*FOLDERS, "tables", "docs")},
-    },
+    package_dir={"": "src", **{f"fedrepro.{name}": name for name in (*FOLDERS, "tables", "docs")}},
     package_data={
         "fedrepro": ["py.typed", "templates/*"],
         "fedrepro.tables": ["*/*.toml", "*/*.json"],

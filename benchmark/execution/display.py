@@ -47,9 +47,7 @@ class Display:
         self.console.print(sentence, markup=False, soft_wrap=True)
 
     def begin(
-        self,
-        seconds: Mapping[TrialName, float],
-        kinds: Mapping[TrialName, RunKind] | None = None,
+        self, seconds: Mapping[TrialName, float], kinds: Mapping[TrialName, RunKind] | None = None
     ) -> None:
         """Trials begin of which each takes about so many seconds, in any unit."""
         self._seconds, self._all_s = seconds, sum(seconds.values())

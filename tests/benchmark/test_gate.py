@@ -2,8 +2,6 @@
 Each case changes a copy of the project and runs `fedrepro regress` in a process of its own, with
 tolerances and with --exact. The unchanged project is held against seeds that were not recorded."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

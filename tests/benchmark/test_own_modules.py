@@ -238,8 +238,7 @@ def test_a_mistake_shows_its_file_and_line_wherever_it_is_told(
     (file,) = re.findall(r"whole traceback: (errors/\S+) of the store", said.err)
     assert "in aggregate" in (Path("results/store") / file).read_text("utf-8")
     assert "Traceback" not in said.err
-    is_drawn = "\x1b[" in said.err
-    assert is_drawn == (jobs != "0"), "a bar would be drawn over a debugger's prompt"
+    assert ("\x1b[" in said.err) == (jobs != "0"), "a bar would hide a debugger's prompt"
     assert main([*run, "-v"]) == 2
     assert 'shares.py", line 3' in capsys.readouterr().err
 

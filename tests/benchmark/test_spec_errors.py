@@ -320,16 +320,8 @@ def replaced(data: object, path: tuple[object, ...], value: object) -> object:
 def test_no_wrong_shape_anywhere_is_more_than_a_complaint() -> None:
     paper = tomllib.loads(PAPER, parse_float=Decimal)
     for text, model, checked in [
-        (
-            PAPER,
-            Paper,
-            lambda data, report: rules.check_paper(data, "made-up", {}, report),
-        ),
-        (
-            TABLE,
-            Table,
-            lambda data, to: rules.check_table(data, paper, {}, to),
-        ),
+        (PAPER, Paper, lambda data, report: rules.check_paper(data, "made-up", {}, report)),
+        (TABLE, Table, lambda data, to: rules.check_table(data, paper, {}, to)),
     ]:
         original = tomllib.loads(text, parse_float=Decimal)
         for path in find_lines(text):
