@@ -26,7 +26,7 @@ class Display:
     """Progress over trials, weighted by estimated seconds; a context manager around training.
 
     What is left is estimated from how long finished trials of the same kind took, or of the same
-    method or stage where there is none.
+    method or stage; where there is none, it is what was expected.
     """
 
     console: Console = field(default_factory=lambda: Console(stderr=True, highlight=False))
@@ -102,9 +102,11 @@ class Display:
         return left * (now - self._began) / all_workers
 
     def _pace(self, kind: _Kind) -> float:
-        """Measured by expected seconds of the finished trials that are most like this kind."""
-        known = next(n for n in range(len(kind), -1, -1) if self._expected_s[kind[:n]])
-        return self._taken_s[kind[:known]] / self._expected_s[kind[:known]]
+        """Measured by expected seconds of the finished trials that are most like this kind. Other
+        stages say nothing of it."""
+        like = (kind[:n] for n in range(len(kind), min(len(kind), 1) - 1, -1))
+        known = next((one for one in like if self._expected_s[one]), None)
+        return 1.0 if known is None else self._taken_s[known] / self._expected_s[known]
 
     def line(self) -> str:
         words = [f"{self._finished}/{len(self._seconds)} trials"]

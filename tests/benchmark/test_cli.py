@@ -63,8 +63,8 @@ def test_a_slip_is_named_in_one_line_though_no_trial_is_missing(
 ) -> None:
     out = [] if verb == "plan" else ["--out", str(full.parent / "out")]
     at = ONE_ROW.index(words[0]) if words[0] in ONE_ROW else len(ONE_ROW)
-    row = [*ONE_ROW[:at], *ONE_ROW[at + 2 :]]
-    assert main([verb, *row, *words, "--store", str(full), *out]) == 2
+    row = *ONE_ROW[:at], *ONE_ROW[at + 2 :], *words
+    assert main([verb, *row, "--store", str(full), *out]) == 2
     assert named in one_line(capsys)
 
 

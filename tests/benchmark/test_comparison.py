@@ -390,8 +390,8 @@ def test_cells_and_claims_that_state_something_else_are_regressions():
 
 def test_trials_that_a_failed_cell_has_gained_are_told():
     before, after = (baseline.recorded(report(t, word="ERROR")) for t in ([None] * 5, OLD))
-    (found,) = comparison.compare(before, after)
-    assert found.sentence == "3: A @ x: trials 0 -> 5"
+    found = [one.sentence for one in comparison.compare(before, after)]
+    assert found == ["3: A @ x: trials 0 -> 5"]
 
 
 def test_another_metric_is_a_regression_where_the_baseline_has_one():

@@ -127,8 +127,7 @@ def test_a_planted_regression_turns_the_steps_of_the_workflow_red(
     assert "against the baseline that is replaced: 1 of 2 cells, 0 of 0 claims, 0 of 1" in said
 
     Path("tables/mypaper").rename("gone")
-    all_papers = ["regress", *line[2:], *outputs]
-    assert main(all_papers) == 1
+    assert main(["regress", *line[2:], *outputs]) == 1
     assert f"REGRESSED mypaper {recorded}: spec recorded -> absent\n" == capsys.readouterr().out
     assert json.loads(Path("out/regress.json").read_text("utf-8"))["passed"] is False
 

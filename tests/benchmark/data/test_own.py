@@ -102,9 +102,8 @@ def test_images_in_both_training_and_test_are_counted(tmp_path: Path) -> None:
     save_images(tmp_path)
     (tmp_path / "own/test").rename(tmp_path / "other")
     (tmp_path / "own/test").symlink_to("train")
-    assert content("own/", tmp_path).parts["test"].note == said.partition("; ")[2].replace(
-        "3", "12"
-    )
+    said = f"12 of 12{said.partition('3 of 12')[2]}"
+    assert content("own/", tmp_path).parts["test"].note == said
 
 
 def test_data_are_found_where_one_stands_and_else_missing(
