@@ -75,9 +75,10 @@ def outside(value: float, name: str | None, unit: str | None) -> str | None:
 
 
 def looks_like_fraction(value: float, name: str | None, unit: str | None) -> bool:
-    """Whether a value of a share in percent may have been meant as a fraction."""
+    """Whether a value in percent is also one of its metric's values as a fraction."""
     known = metric(name)
-    return unit == "%" and known is not None and known.high == 1 and 0 < value <= 1
+    high = None if known is None else known.high
+    return unit == "%" and high is not None and high <= 1 and 0 < value <= high
 
 
 def within_bounds(

@@ -61,7 +61,6 @@ class Display:
         self._labels = dict[TrialName, str]()
         self._rounds = dict[TrialName, tuple[int, int]]()
         self._finished = self._failures = 0
-        self._finished_s = 0.0
         self._began = self._next_line = self.clock()
 
     def started(self, name: TrialName, label: str) -> None:
@@ -82,7 +81,6 @@ class Display:
         self._rounds.pop(name, None)
         self._finished += 1
         self._failures += failed
-        self._finished_s += self._seconds[name]
         kind = self._kinds[name]
         self._left_s[kind] -= self._seconds[name]
         if (since := self._since.pop(name, None)) is not None:
@@ -135,7 +133,8 @@ class Display:
 
     def _show(self) -> None:
         if not self._bar.disable:
-            done = self._finished_s + sum(part for _, part in self._parts())
+            finished = self._all_s - sum(self._left_s.values())
+            done = finished + sum(part for _, part in self._parts())
             self._bar.update(self._task, completed=done, total=self._all_s, description=self.line())
         elif self.clock() >= self._next_line:
             self._next_line = self.clock() + _EVERY_S

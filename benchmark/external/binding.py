@@ -2,14 +2,13 @@
 
 import csv
 import io
-import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ..claims.nodes import Values
 from ..errors import FedreproError
-from ..metrics import metric, outside
+from ..metrics import looks_like_fraction, outside
 from ..planning.plan import Plan, PlannedCell, make_plan
 from ..results import ProtocolScale
 from ..spec import limits
@@ -127,19 +126,13 @@ def _problem(row: Row, cell: Cell, protocol: ProtocolScale) -> str | None:
         return f"{cell.label}: {problem}"
     printed = cell.printed.value
     is_unsaid = row.unit is None and (printed is None or printed > 1)
-    if is_unsaid and cell.unit == "%" and _may_be_a_fraction(row.value, cell.metric):
+    if is_unsaid and looks_like_fraction(row.value, cell.metric, cell.unit):
         said = f"{cell.label} is in percent, and {row.value:g} looks like a fraction; give percent,"
         return f"{said} or say 'fraction' (or '%') in a column unit"
     if protocol == "full" and row.profile not in ("", "paper", PROFILE):
         said = f"these are trials of profile {shown(row.profile)}, not of the published protocol"
         return f"{said}; use --protocol scaled"
     return None
-
-
-def _may_be_a_fraction(value: float, name: str | None) -> bool:
-    """Whether a value in percent is also one of the metric's values as a fraction."""
-    high = math.inf if (known := metric(name)) is None else known.bounds(None)[1]
-    return high <= 1 and 0 < value <= high
 
 
 def _value(row: Row, cell: Cell) -> float:

@@ -167,7 +167,10 @@ def _is_rounding(moved: Sequence[Movement]) -> bool:
     """Whether means moved by a tenth of what is allowed: statuses at a threshold turn by that."""
     values = [one for one in moved if one.what == "value"]
     rest = any(one.regression for one in moved if one.what not in ("value", *_WORDS))
-    small = [abs(one.difference or 0) <= (one.tolerance or 0) / 10 for one in values]
+    small = [
+        one.difference is not None and abs(one.difference) <= (one.tolerance or 0) / 10
+        for one in values
+    ]
     return bool(values) and not rest and all(small)
 
 

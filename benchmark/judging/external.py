@@ -109,7 +109,7 @@ def _trials(given: Mapping[int, float], seeds: Sequence[int], most: int) -> Cell
     kept = given
     if len(others) > 1 and not value.is_integer() and {*others} == {value}:
         told = f"its {len(given)} trials are all {value:g}; copies are counted once"
-        kept = dict([*given.items()][:1])
+        kept = {min(given): value}
     return CellTrials({seed: kept.get(seed) for seed in seeds}, incomplete=told)
 
 

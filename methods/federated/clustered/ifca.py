@@ -4,8 +4,8 @@ Paper: Ghosh et al. 2020 (model averaging, all weights per cluster); as CP-CFL's
 4.2: N models with random weights, or random heads on one encoder taken from FedAvg. If clustering
 fails, training starts again with other random weights.
 Unstated: clustering has failed as soon as all clients' last choices are one model, in whatever
-round, since a model that nobody trains hardly ever becomes the best again; or it is looked at once,
-after the last round (`restart_at_end`). If the last of `max_restarts` new starts fails too, it is
+round, since a model that nobody trains hardly ever becomes the best again. With `restart_at_end` it
+is looked at once, after the last round. If the last of `max_restarts` new starts fails too, it is
 trained to the end and `clustering_failed` is recorded.
 Evidence: `tests/methods/test_clustered.py` (recovers known clusters; restarts).
 """
