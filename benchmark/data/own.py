@@ -100,12 +100,12 @@ def _numbered(name: str, found: Found) -> tuple[dict[Part, Stored], int]:
     planes = {part: _planes(name, one[0]) for part, one in found.items()}
     if len(shapes := {one.shape[1:] for one in planes.values()}) > 1:
         raise DataError(f"{name}: its parts hold images of several shapes: {sorted(shapes)}")
-    trained, tested = (
+    in_train, in_test = (
         [hashlib.sha256(one.tobytes()).digest() for one in planes[part]] for part in PARTS[:2]
     )
-    known, parts = {*trained}, dict[Part, Stored]()
-    same = sum(one in known for one in tested)
-    both = f"{same} of {len(tested)} test images are training images, too"
+    known, parts = {*in_train}, dict[Part, Stored]()
+    same = sum(one in known for one in in_test)
+    both = f"{same} of {len(in_test)} test images are training images, too"
     for part, (_, labels, note) in found.items():
         if same and part == "test":
             note = f"{note}; {both}" if note else both
