@@ -11,6 +11,8 @@ from typing import Any, Literal
 
 Json = Any
 FULL_PRECISION = "float32"
+_STORED_AS = {"init_from": "start", "init_trial": "start_trial", "seed_block": "series"}
+"""How records and keys spell three of the names."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +28,9 @@ class RunConfig:
     options; None for pre-training. encoder: architecture name and options. head: widths of hidden
     layers; None for pre-training. objective: name and options of what clients minimise, where the
     federated method leaves that open. augmentation: options of the views; None where none are
-    drawn. start: the run whose encoder this one starts from.
-    start_trial: the one trial of `start` that every trial uses, or None for the trial's own.
-    series: which series its trials belong to; trials of two series share no random number.
+    drawn. init_from: the run whose encoder this one starts from.
+    init_trial: the one trial of `init_from` that every trial uses, or None for the trial's own.
+    seed_block: its trials share no random number with those of another block.
     precision: in which numbers networks multiply (`methods.nn.precision`).
     metrics: those of other packages that are measured, too.
     """
@@ -42,23 +44,24 @@ class RunConfig:
     head: Mapping[str, Json] | None = None
     objective: Mapping[str, Json] | None = None
     augmentation: Mapping[str, Json] | None = None
-    start: RunConfig | None = None
-    start_trial: int | None = None
-    series: int = 0
+    init_from: RunConfig | None = None
+    init_trial: int | None = None
+    seed_block: int = 0
     precision: str = FULL_PRECISION
     metrics: Sequence[str] = ()
 
-    def in_series(self, series: int) -> RunConfig:
-        """This run, and the one that it starts from, with trials of another series."""
-        start = None if self.start is None else self.start.in_series(series)
-        return replace(self, start=start, series=series)
+    def in_seed_block(self, block: int) -> RunConfig:
+        """This run, and the one that it starts from, with trials of another seed block."""
+        before = None if self.init_from is None else self.init_from.in_seed_block(block)
+        return replace(self, init_from=before, seed_block=block)
 
     def as_dict(self) -> dict[str, Json]:
         """Plain data, the run that this one starts from included."""
-        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        plain["start"] = None if self.start is None else self.start.as_dict()
+        names = self.__dataclass_fields__
+        plain = {_STORED_AS.get(name, name): getattr(self, name) for name in names}
+        plain["start"] = None if self.init_from is None else self.init_from.as_dict()
         # Keys of ordinary runs are older than these three.
-        if not self.series:
+        if not self.seed_block:
             del plain["series"]
         if self.precision == FULL_PRECISION:
             del plain["precision"]
@@ -68,8 +71,10 @@ class RunConfig:
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Json]) -> RunConfig:
-        start = plain["start"]
-        return cls(**{**plain, "start": None if start is None else cls.from_dict(start)})
+        names = {stored: name for name, stored in _STORED_AS.items()}
+        named = {names.get(stored, stored): value for stored, value in plain.items()}
+        before = named.pop("init_from")
+        return cls(**named, init_from=None if before is None else cls.from_dict(before))
 
     @cached_property
     def canonical(self) -> str:
@@ -87,11 +92,11 @@ class RunConfig:
         words = f"{self.method} on {self.data['name']}"
         if self.stage == "costs":
             return f"costs of {words}"
-        if self.start is not None:
-            words += f", started from {self.start.description}"
-        if self.series and self.start is None:
-            words += f", series {self.series}"
-        if self.precision != FULL_PRECISION and self.start is None:
+        if self.init_from is not None:
+            words += f", started from {self.init_from.description}"
+        if self.seed_block and self.init_from is None:
+            words += f", series {self.seed_block}"
+        if self.precision != FULL_PRECISION and self.init_from is None:
             words += f", in {self.precision}"
         return words
 
@@ -110,11 +115,11 @@ def chain(run: RunConfig | None) -> Iterator[RunConfig]:
     """A run, and those before it that it starts from."""
     while run is not None:
         yield run
-        run = run.start
+        run = run.init_from
 
 
 def with_starts(run: RunConfig, seed: int) -> Iterator[Trial]:
     """A trial after those that it starts from."""
-    if run.start is not None:
-        yield from with_starts(run.start, seed if run.start_trial is None else run.start_trial)
+    if run.init_from is not None:
+        yield from with_starts(run.init_from, seed if run.init_trial is None else run.init_trial)
     yield run, seed

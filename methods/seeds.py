@@ -13,15 +13,15 @@ import torch
 
 @dataclass(frozen=True)
 class Seeds:
-    """The random streams of one trial, of one of several independent series of trials."""
+    """The random streams of one trial, of one of several independent blocks of trials."""
 
     trial: int
-    series: int = 0
+    seed_block: int = 0
 
     def number(self, *names: str | int) -> int:
-        """A 63-bit seed of the series, the trial and `names`, and of nothing else."""
-        # Series 0 is older than the word: its numbers stay what they were.
-        own = f"series {self.series} trial {self.trial}" if self.series else self.trial
+        """A 63-bit seed of the block, the trial and `names`, and of nothing else."""
+        # Block 0 is older than the word: its numbers stay what they were.
+        own = f"series {self.seed_block} trial {self.trial}" if self.seed_block else self.trial
         text = "/".join(map(str, (own, *names)))
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
 

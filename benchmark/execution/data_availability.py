@@ -89,5 +89,5 @@ def portions_of(config: RunConfig) -> Iterator[Wanted]:
         yield wanted["name"], wanted["unlabeled_part"], wanted["images"]
     if wanted["test_part"] is not None:
         yield wanted["name"], wanted["test_part"], None
-    if config.stage == "measurement" and config.start is not None:
-        yield from portions_of(config.start)
+    if config.stage == "measurement" and config.init_from is not None:
+        yield from portions_of(config.init_from)

@@ -37,10 +37,10 @@ class Job:
     @property
     def needs(self) -> TrialName | None:
         """The job whose encoder this one starts from."""
-        if self.config.start is None:
+        if self.config.init_from is None:
             return None
-        start = self.config.start_trial
-        return self.config.start.key, self.seed if start is None else start
+        start = self.config.init_trial
+        return self.config.init_from.key, self.seed if start is None else start
 
 
 @dataclass(frozen=True)
@@ -170,9 +170,9 @@ class Dispatch:
         return None
 
     def encoder_of(self, job: Job) -> Path | None:
-        if job.config.start is None or job.needs is None:
+        if job.config.init_from is None or job.needs is None:
             return None
-        record = self._store.find(job.config.start, job.needs[1])
+        record = self._store.find(job.config.init_from, job.needs[1])
         if record is None:
             said = f"the trial that {job.config.description} starts from is gone from the store"
             raise StoreError(f"{said}; the same command trains it again")

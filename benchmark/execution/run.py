@@ -133,7 +133,7 @@ def _sort_out(
             stale.update(store.stale(config, seed))
         todo.append(job)
     for config in dict.fromkeys(job.config for job in todo):
-        reason = done.not_run.get(config.start.key) if config.start else None
+        reason = done.not_run.get(config.init_from.key) if config.init_from else None
         if reason := reason or available.problem(config):
             done.not_run[config.key] = reason
     todo = [job for job in todo if job.config.key not in done.not_run]

@@ -147,7 +147,7 @@ def _title(drawing: PlannedCell, label: Sequence[str]) -> str:
     printed, config = " ".join(label), drawing.config
     if config is None or not drawing.departures:
         return printed
-    trained = config if config.clients is not None or config.start is None else config.start
+    trained = config if config.clients is not None or config.init_from is None else config.init_from
     count = (trained.clients or {}).get("count", "?")
     ran = f"here {count} clients with {config.data['name']}"
     return f"{printed} ({ran})" if printed else ran

@@ -33,7 +33,7 @@ def run_summaries(plan: Plan, evidence: Evidence) -> tuple[RunSummary, ...]:
             seeds=tuple(record.seed for record in records),
             cells=sharing.get(config, 0),
             wall_s=sum(float(record.provenance.get("wall_s", 0.0)) for record in records),
-            config={**config.as_dict(), "start": config.start and config.start.key},
+            config={**config.as_dict(), "start": config.init_from and config.init_from.key},
             counts={
                 name: sample.mean
                 for name in dict.fromkeys(name for one in records for name in one.counts)

@@ -157,8 +157,8 @@ def _shortened(run: RunConfig, rounds: int) -> RunConfig:
         options[loop] = min(options[loop], rounds)
     if run.stage == "pretraining":
         data["images"] = min(_PRETRAINING_IMAGES, round(images_of(run)))
-    start = None if run.start is None else _shortened(run.start, 1)
-    return replace(run, options=options, data=data, start=start)
+    start = None if run.init_from is None else _shortened(run.init_from, 1)
+    return replace(run, options=options, data=data, init_from=start)
 
 
 def _scaled(measured: list[tuple[float, float]], work: float) -> float:

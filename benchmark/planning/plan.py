@@ -99,8 +99,8 @@ class Plan:
         """By run that others start from: the trials that these take, None for their own."""
         trials: dict[RunConfig, set[int | None]] = {}
         for run in self.runs:
-            if run.start is not None:
-                trials.setdefault(run.start, set()).add(run.start_trial)
+            if run.init_from is not None:
+                trials.setdefault(run.init_from, set()).add(run.init_trial)
         return trials
 
     @cached_property
@@ -124,8 +124,8 @@ class Plan:
         asked = {run.key: max(reached(run, self.looks, is_there), first) for run in self.shown}
         for run in reversed(self.runs):
             trials = asked.setdefault(run.key, 1)
-            if run.start is not None and run.start_trial is None:
-                asked[run.start.key] = max(asked.get(run.start.key, 1), trials)
+            if run.init_from is not None and run.init_trial is None:
+                asked[run.init_from.key] = max(asked.get(run.init_from.key, 1), trials)
         return replace(self, asked=asked)
 
     def trials_to_run(self) -> list[Trial]:

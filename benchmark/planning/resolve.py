@@ -114,7 +114,7 @@ class Resolver:
                 changed = layered(_pins(changed.settings, self._pin), changed)
             found = _resolved(bound, changed, below.settings, metric, self._metrics)
             if found.config is not None and self.profile.series:
-                found = replace(found, config=found.config.in_series(self.profile.series))
+                found = replace(found, config=found.config.in_seed_block(self.profile.series))
             self._known[key] = found
         return replace(self._known[key], cell=bound)
 
@@ -131,7 +131,7 @@ class Resolver:
         found = Resolver(AS_PUBLISHED).resolve(as_published, "accuracy").config
         if found is None:
             return None
-        trained = found.start or found
+        trained = found.init_from or found
         assert trained.clients is not None
         clients = {
             "count": trained.clients["count"],
@@ -239,8 +239,8 @@ class _Making:
             encoder=start.encoder,
             clients=start.clients if protocol.federated else None,
             augmentation=self._section("augmentation") if made.draws_views else None,
-            start=start,
-            start_trial=trial,
+            init_from=start,
+            init_trial=trial,
             precision=start.precision,
         )
 
@@ -294,8 +294,8 @@ class _Making:
             objective=objective
             and {"name": objective, **self._options("objective", objective, "training")},
             augmentation=self._section("augmentation") if made.draws_views else None,
-            start=start,
-            start_trial=trial,
+            init_from=start,
+            init_trial=trial,
             precision=self._get(PRECISION, FULL_PRECISION),
             metrics=self._metrics,
         )

@@ -146,8 +146,8 @@ def modules_of(config: RunConfig) -> Iterator[str]:
     yield _module_of("encoder", config.encoder["name"])
     if config.clients is not None and "partition" in config.clients:
         yield _module_of("partition", config.clients["partition"])
-    if config.start is not None:
-        yield from modules_of(config.start)
+    if config.init_from is not None:
+        yield from modules_of(config.init_from)
 
 
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)

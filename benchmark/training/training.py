@@ -61,7 +61,7 @@ def train_trial(
     `benchmark.errors.DataError` if data are missing, and `ValueError` if the config cannot be
     built, if the device cannot compute in its precision, or if nothing was measured.
     """
-    if (config.start is None) != (encoder is None):
+    if (config.init_from is None) != (encoder is None):
         raise ValueError("an encoder is needed exactly where a run starts from another")
     started, clock = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
     place, unit = torch.device(device), _UNITS.get(config.stage, "step")
@@ -88,7 +88,7 @@ def train_trial(
 
     trial = StageInput(
         config,
-        Seeds(seed, config.series),
+        Seeds(seed, config.seed_block),
         place,
         data_dir,
         encoder,
@@ -181,7 +181,7 @@ def _check_numbers(outcome: Outcome) -> None:
     for name, curve in outcome.metrics.items():
         for at, value in zip(curve.rounds, curve.values, strict=True):
             if not math.isfinite(value):
-                raise DivergedError(at)
+                raise DivergedError(at, f"metrics.{name}")
             if (problem := outside(value, name, None)) is not None:
                 raise ValueError(f"round {at}: {problem}")
     # NaN in an array stands for what is not there, an absent client say; infinity for nothing.

@@ -90,8 +90,11 @@ def run(
     """
     unlabelled = replace(task.federation, test=ImageSet(task.federation.test.images))
     federation = method.prepare(unlabelled)
-    if federation.test is not unlabelled.test:
-        raise ValueError("`prepare` must leave the test images as they are")
+    before, after = (torch.cat(one.test_of).sort().values for one in (unlabelled, federation))
+    if federation.test is not unlabelled.test or not torch.equal(before, after):
+        raise ValueError(
+            "`prepare` must leave the test images as they are, none more or less often"
+        )
     answers = replace(federation, test=task.federation.test).to(task.device)
     federation = replace(answers, test=ImageSet(answers.test.images))
     task = replace(task, federation=federation)

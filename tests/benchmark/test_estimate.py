@@ -106,24 +106,24 @@ def test_images_are_those_that_clients_are_dealt(
 
 def test_elapsed_is_bound_by_workers_and_by_the_longest_chain(tiny_config: Make) -> None:
     later = tiny_config({"pretraining": {"method": "simclr"}})
-    assert later.start is not None
+    assert later.init_from is not None
     other = tiny_config()
     assert elapsed([(other, 10.0)] * 4, 2) == 20.0
-    assert elapsed([(later.start, 30.0), (later, 5.0), (other, 1.0)], 4) == 35.0
+    assert elapsed([(later.init_from, 30.0), (later, 5.0), (other, 1.0)], 4) == 35.0
 
 
 def test_short_trials_are_measured_of_each_unknown_kind_after_their_starts(
     tiny_config: Make,
 ) -> None:
     long = tiny_config({"training": {"rounds": 50}, "pretraining": {"method": "simclr"}})
-    assert long.start is not None
-    runs = [long, long.start, tiny_config({"training": {"rounds": 80}})]
+    assert long.init_from is not None
+    runs = [long, long.init_from, tiny_config({"training": {"rounds": 80}})]
     trials = TrialTimes("here").to_measure(runs)
     assert {kind_of(run) for run, _ in trials} == {kind_of(run) for run in runs}
     assert {run.options["rounds"] for run, _ in trials if run.stage == "federated"} == {1, 3}
     begun = set[str]()
     for run, _ in trials:
-        assert run.start is None or run.start.key in begun
+        assert run.init_from is None or run.init_from.key in begun
         begun.add(run.key)
     measured = TrialTimes("here", [record(run, 1.0) for run, _ in trials])
     assert measured.to_measure(runs) == []

@@ -107,8 +107,8 @@ def test_a_run_depends_on_what_trains_it_and_on_nothing_that_judges_or_belongs_t
 
 def test_a_run_depends_on_the_source_of_its_start_but_not_the_reverse(tiny_config: Make) -> None:
     config = tiny_config({"pretraining": {"method": "simclr"}})
-    assert config.start is not None
-    later, start = fingerprint.source_of(config), fingerprint.source_of(config.start)
+    assert config.init_from is not None
+    later, start = fingerprint.source_of(config), fingerprint.source_of(config.init_from)
     assert set(start) < set(later)
     assert "methods/objectives/simclr.py" in start
     assert "methods/federated/loop.py" not in start

@@ -40,7 +40,7 @@ def one_of_each() -> dict[tuple[str, str], RunConfig]:
     found: dict[tuple[str, str], RunConfig] = {}
     for id in paper_ids():
         for config, _ in make_plan(load_paper(id), "smoke").trials_to_run():
-            for one in (config, config.start):
+            for one in (config, config.init_from):
                 if one is not None and one.stage != "costs":
                     found.setdefault((one.stage, one.method), one)
                     if one.objective is not None:
@@ -50,10 +50,10 @@ def one_of_each() -> dict[tuple[str, str], RunConfig]:
 
 @cache
 def encoder_for(config: RunConfig, seed: int) -> State | None:
-    if config.start is None:
+    if config.init_from is None:
         return None
-    chosen = seed if config.start_trial is None else config.start_trial
-    return undisturbed(config.start, chosen)[0].encoder
+    chosen = seed if config.init_trial is None else config.init_trial
+    return undisturbed(config.init_from, chosen)[0].encoder
 
 
 @cache

@@ -27,7 +27,7 @@ SCALED = Departure("training.rounds", "100", "2", "time")
 
 def config(method, start=None):
     data, encoder = {"name": "digits"}, {"name": "cnn"}
-    return RunConfig("federated", method, {"rounds": 2}, data, encoder, start=start)
+    return RunConfig("federated", method, {"rounds": 2}, data, encoder, init_from=start)
 
 
 def cell(row, text, *, column="T = 2", **more):
@@ -62,7 +62,7 @@ def plan_of(tables, planned, *, drawings=(), trials=3):
         run
         for one in (*planned, *drawings)
         if one.config is not None
-        for run in (one.config.start, one.config)
+        for run in (one.config.init_from, one.config)
         if run is not None
     )
     return Plan(paper, profile, None, trials, tuple(planned), tuple(runs), tuple(drawings))

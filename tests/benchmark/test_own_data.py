@@ -75,8 +75,8 @@ def test_every_paper_runs_on_data_of_ones_own_and_reproduces_nothing_by_that(pap
 
 def test_encoders_are_pre_trained_on_images_that_no_client_holds() -> None:
     plan = planned("cpcfl", "own.npz")
-    started = [run for run in plan.runs if run.start is not None and run.stage == "federated"]
-    pairs = {(run.data["part"], run.start.data["part"]) for run in started if run.start}
+    started = [run for run in plan.runs if run.init_from is not None and run.stage == "federated"]
+    pairs = {(run.data["part"], run.init_from.data["part"]) for run in started if run.init_from}
     assert ("train-a", "train-b") in pairs
     assert ("train", "train") not in pairs
     pretrained = [run.data for run in plan.runs if run.stage == "pretraining"]

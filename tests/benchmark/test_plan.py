@@ -31,7 +31,7 @@ def test_a_shared_encoder_is_trained_once_and_others_once_a_trial(tiny_paper: Ma
 def test_another_series_is_other_runs_of_the_same_cells(tiny_paper: MakePaper) -> None:
     paper = tiny_paper({"a": SHARED, "b": OWN})
     series = make_plan(paper, "smoke", series=3)
-    expected = [run.in_series(3) for run in make_plan(paper, "smoke").runs]
+    expected = [run.in_seed_block(3) for run in make_plan(paper, "smoke").runs]
     assert list(series.runs) == expected
     assert series.under(()).runs == series.runs
     profile = replace(paper.profiles["smoke"], series=3)

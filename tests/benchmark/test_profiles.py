@@ -98,7 +98,7 @@ def test_a_profile_like_another_runs_its_experiments_on_every_data_set_and_share
         assert any(run.options.get("rounds") == 2 for run in plan.runs)
         assert len(other.runs) == len(plan.runs)
         assert not {run.key for run in other.runs} & {run.key for run in plan.runs}
-        assert [run.key for run in other.runs] == [run.in_series(9).key for run in plan.runs]
+        assert [run.key for run in other.runs] == [run.in_seed_block(9).key for run in plan.runs]
 
 
 def test_a_row_is_left_out_by_a_profile_and_those_like_it_but_not_by_one_that_is_whole(

@@ -33,9 +33,9 @@ def test_options_that_change_nothing_make_the_same_run(
 
 def test_an_objective_becomes_a_pretraining_run(tiny_config: Make) -> None:
     config = tiny_config({"pretraining": {"method": "simclr"}})
-    start = config.start
+    start = config.init_from
     assert start is not None
-    assert (start.stage, start.method, start.start) == ("pretraining", "simclr", None)
+    assert (start.stage, start.method, start.init_from) == ("pretraining", "simclr", None)
     assert start.data == {
         "name": "digits", "part": "unlabeled", "test_part": None, "images": 32,
         "image_size": 8, "channels": 1,
@@ -45,7 +45,7 @@ def test_an_objective_becomes_a_pretraining_run(tiny_config: Make) -> None:
     assert start.clients is None
     assert start.head is None
     assert start.augmentation is not None
-    assert config.start_trial == 0
+    assert config.init_trial == 0
 
 
 def test_supervised_clients_have_an_augmentation_where_they_augment(tiny_config: Make) -> None:
@@ -65,8 +65,8 @@ def test_federated_fine_tuning_augments_by_an_option_of_the_evaluation(tiny_conf
         config = tiny_config({"evaluation": {**evaluation, "augments": augments}})
         assert config.stage == "measurement"
         assert (config.augmentation is not None) == augments
-        assert config.start is not None
-        assert config.start.augmentation is None
+        assert config.init_from is not None
+        assert config.init_from.augmentation is None
 
 
 def test_only_learning_without_labels_reads_unlabelled_images(tiny_config: Make) -> None:
@@ -81,15 +81,15 @@ def test_only_learning_without_labels_reads_unlabelled_images(tiny_config: Make)
 
 def test_a_federated_method_as_pretraining_is_that_cells_own_run(tiny_config: Make) -> None:
     config = tiny_config({"method": "ifca", "pretraining": {"method": "fedavg"}})
-    assert config.start == tiny_config({"method": "fedavg"})
-    assert config.start_trial is None
+    assert config.init_from == tiny_config({"method": "fedavg"})
+    assert config.init_trial is None
 
 
 def test_a_federated_start_takes_its_own_rounds_but_not_central_options(tiny_config: Make) -> None:
     config = tiny_config({"pretraining": {"method": "fedavg", "rounds": 7, "batch_size": 500}})
-    assert config.start is not None
-    assert config.start.options["rounds"] == 7
-    assert config.start.options["batch_size"] == 32
+    assert config.init_from is not None
+    assert config.init_from.options["rounds"] == 7
+    assert config.init_from.options["batch_size"] == 32
     assert config.options["rounds"] == 2
 
 
@@ -97,7 +97,7 @@ def test_relevance_is_a_measurement_of_the_pretrained_encoder(tiny_config: Make)
     change = {"pretraining": {"method": "simclr"}}
     config = tiny_config(change, metric="relevance")
     assert config.stage == "measurement"
-    assert config.start == tiny_config(change).start
+    assert config.init_from == tiny_config(change).init_from
     assert config.clients is None
 
 
@@ -196,10 +196,10 @@ def test_what_a_run_starts_from_is_part_of_its_key(tiny_config: Make) -> None:
 def test_a_run_of_another_series_starts_from_one_of_that_series(tiny_config: Make) -> None:
     ordinary = tiny_config({"pretraining": {"method": "simclr"}})
     assert "series" not in ordinary.canonical
-    assert ordinary.in_series(0) == ordinary
-    other = ordinary.in_series(2)
-    assert other.start is not None
-    assert other.start.series == 2
-    assert len({ordinary.key, other.key, ordinary.in_series(1).key}) == 3
+    assert ordinary.in_seed_block(0) == ordinary
+    other = ordinary.in_seed_block(2)
+    assert other.init_from is not None
+    assert other.init_from.seed_block == 2
+    assert len({ordinary.key, other.key, ordinary.in_seed_block(1).key}) == 3
     assert RunConfig.from_dict(json.loads(json.dumps(other.as_dict()))) == other
     assert other.description == "fedavg on digits, started from simclr on digits, series 2"

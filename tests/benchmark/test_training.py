@@ -46,8 +46,8 @@ def test_methods_of_a_trial_share_partition_and_clients(tiny_config: Make) -> No
 
 def test_later_runs_start_from_the_pretrained_encoder(tiny_config: Make) -> None:
     config = tiny_config(SIMCLR)
-    assert config.start is not None
-    start, _ = train(config.start)
+    assert config.init_from is not None
+    start, _ = train(config.init_from)
     assert start.encoder is not None
     encoder = dict(start.encoder)
     outcome, _ = train(config, encoder=encoder)
@@ -60,8 +60,8 @@ def test_later_runs_start_from_the_pretrained_encoder(tiny_config: Make) -> None
 
 def test_relevance_is_measured_with_the_pretrained_encoder(tiny_config: Make) -> None:
     config = tiny_config(SIMCLR, metric="relevance")
-    assert config.start is not None
-    start, _ = train(config.start)
+    assert config.init_from is not None
+    start, _ = train(config.init_from)
     outcome, provenance = train(config, encoder=start.encoder)
     assert -1 <= outcome.metrics["relevance"].read("final") <= 1
     assert set(provenance["data"]) == {"digits/train", "digits/unlabeled"}
@@ -119,7 +119,7 @@ def test_missing_data_are_a_data_error(tiny_config: Make, tmp_path: Any) -> None
 
 
 def test_nothing_of_a_trial_is_that_of_its_namesake_in_another_series(tiny_config: Make) -> None:
-    ordinary, other = (train(tiny_config().in_series(series))[0] for series in (0, 1))
+    ordinary, other = (train(tiny_config().in_seed_block(series))[0] for series in (0, 1))
     assert ordinary.metrics == train(tiny_config())[0].metrics != other.metrics
     assert not np.array_equal(ordinary.arrays["class_counts"], other.arrays["class_counts"])
 

@@ -22,7 +22,7 @@ def kind(run: RunConfig) -> str:
 
 
 def trained(run: RunConfig, device: str) -> Outcome:
-    encoder = None if run.start is None else trained(run.start, device).encoder
+    encoder = None if run.init_from is None else trained(run.init_from, device).encoder
     outcome, _ = train_trial(run, 0, data_dir=None, device=device, encoder=encoder)
     return outcome
 

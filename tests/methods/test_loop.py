@@ -208,11 +208,17 @@ class OtherTest(FedAvg):
         return replace(federation, test=ImageSet(federation.test.images.flip(0)))
 
 
+class FewerTests(FedAvg):
+    def prepare(self, federation: Federation) -> Federation:
+        return replace(federation, test_of=tuple(own[:1] for own in federation.test_of))
+
+
 @pytest.mark.parametrize(
     ("method", "told"),
     [
         (Boasts, r"\['accuracy'\] are measured by the loop"),
         (OtherTest, "must leave the test images"),
+        (FewerTests, "none more or less often"),
     ],
 )
 def test_a_method_neither_scores_itself_nor_chooses_its_test(

@@ -152,8 +152,8 @@ def test_every_open_choice_names_settings_that_are_there_or_what_decides_instead
 def test_an_encoder_pretrained_in_federation_has_the_settings_of_that_run() -> None:
     """IFCA's encoder comes from FedAvg's own run, so one table tells of both."""
     plan = plan_of("cpcfl")
-    starts = {run.start for run in plan.runs if run.method == "ifca" and run.start is not None}
-    federated = {run for run in starts if run.stage == "federated"}
+    starts = {run.init_from for run in plan.runs if run.method == "ifca"}
+    federated = {run for run in starts if run is not None and run.stage == "federated"}
     assert federated <= set(plan.runs)
     assert [one.name for one in units(plan)].count("fedavg") == 1
 

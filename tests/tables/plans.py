@@ -21,8 +21,8 @@ def config_of(plan: Plan, row: str, column: str) -> RunConfig:
 
 
 def trained(config: RunConfig) -> RunConfig:
-    assert config.start is not None
-    return config.start
+    assert config.init_from is not None
+    return config.init_from
 
 
 @cache

@@ -13,12 +13,13 @@ def test_tables_that_differ_in_their_evaluation_share_the_training() -> None:
     plan = plan_of("paper")
     tables = [("1", "CIFAR-10|IID"), ("2", "IID|CIFAR-10|10%"), ("3", "IID|CIFAR-10|1%")]
     for row in ("FedRot", "FedDC", "FedSwAV", "FedSimCLR", "FedCA", "Proposed"):
-        starts = {config_of(plan_of("paper", table), row, column).start for table, column in tables}
+        cells = [config_of(plan_of("paper", table), row, column) for table, column in tables]
+        starts = {config.init_from for config in cells}
         assert len(starts) == 1
     ablation = plan_of("paper", "figure-5")
-    whole = config_of(ablation, "CL + FF + NM", "Non-1|linear").start
-    assert whole == config_of(plan_of("paper", "1"), "Proposed", "CIFAR-10|Non-1").start
-    assert whole != config_of(ablation, "CL + FF", "Non-1|linear").start
+    whole = config_of(ablation, "CL + FF + NM", "Non-1|linear").init_from
+    assert whole == config_of(plan_of("paper", "1"), "Proposed", "CIFAR-10|Non-1").init_from
+    assert whole != config_of(ablation, "CL + FF", "Non-1|linear").init_from
     assert len(plan.runs) == len(set(plan.runs))
 
 

@@ -35,7 +35,7 @@ def test_pretraining_sees_no_image_that_a_client_holds(on: str) -> None:
         (run.data["part"], before.data["part"])
         for id in paper_ids()
         for run in reduced(id, on).runs
-        for before in chain(run.start)
+        for before in chain(run.init_from)
         if before.stage == "pretraining" and before.data["name"] == run.data["name"]
     }
     assert parts == {("train-a", "train-b")}

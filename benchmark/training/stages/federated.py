@@ -22,7 +22,7 @@ def run(trial: StageInput) -> Outcome:
 def task_of(trial: StageInput, federation: Federation) -> Task:
     """What a method is given: the clients' data, the encoder with its head, random streams."""
     assert trial.config.head is not None
-    widths, start = trial.config.head["widths"], trial.config.start
+    widths, start = trial.config.head["widths"], trial.config.init_from
     is_pretrained = start is not None and start.stage == "pretraining"
 
     def model(share: float = 1.0) -> Classifier:

@@ -82,8 +82,8 @@ class StageInput:
 
     def source(self) -> ImageSet:
         """The images on which the encoder was trained."""
-        assert self.config.start is not None
-        wanted = self.config.start.data
+        assert self.config.init_from is not None
+        wanted = self.config.init_from.data
         return self.load(wanted, wanted["part"]).portion
 
     def network(self, share: float = 1.0) -> tuple[Layer, int]:

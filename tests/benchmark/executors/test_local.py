@@ -69,8 +69,8 @@ def carried_out(paper: Paper, store: Store, **options: Any) -> tuple[Execution, 
 
 def test_jobs_come_in_order_but_after_what_they_need(tiny_config: Make) -> None:
     later = tiny_config(OWN)
-    assert later.start is not None
-    second, other, first = Job(later, 0), Job(tiny_config(), 0), Job(later.start, 0)
+    assert later.init_from is not None
+    second, other, first = Job(later, 0), Job(tiny_config(), 0), Job(later.init_from, 0)
     jobs = Heard([second, other, first])
     assert [jobs.next(), jobs.next(), jobs.next()] == [other, first, None]
     jobs.put_back(first)
