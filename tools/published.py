@@ -29,7 +29,9 @@ from tools.found import filled, row, table
 
 ROOT = Path(__file__).parents[1]
 RECORDS = ROOT / "results/published"
-HEADER = ("paper", "table", "cell", "printed", "ours: mean ± SD", "trials", "verdict")
+Measured = tuple[str, str, CellResult, str]
+"""Paper, table, result, and precision and device in which it was trained."""
+HEADER = ("paper", "table", "cell", "printed", "ours: mean ± SD", "trials", "trained in", "verdict")
 
 
 def copy(store: Store, records: Path = RECORDS) -> Counter[str]:
@@ -63,23 +65,23 @@ def without_files(record: TrialRecord) -> TrialRecord:
     return replace(record, arrays=None, encoder=None, provenance=provenance)
 
 
-def measured(records: Path = RECORDS) -> Iterator[tuple[str, str, CellResult]]:
-    """Paper, table and result of each cell that has trials at full protocol."""
+def measured(records: Path = RECORDS) -> Iterator[Measured]:
+    """Each cell that has trials at full protocol, once in each of their precisions."""
     store = Store(records)
     stored = list(store.records())
-    runs = {one.run for one in stored}
+    devices = {one.run: one.provenance["device"] for one in stored}
     precisions = sorted({one.config.get("precision", FULL_PRECISION) for one in stored})
     for paper in map(load_paper, paper_ids()):
         for precision in precisions:
             plan = make_plan(paper, "paper", sets=[(PRECISION, precision)])
-            if runs.isdisjoint(run.key for run in plan.runs):
+            if devices.keys().isdisjoint(run.key for run in plan.runs):
                 continue
             trials = load_trials(plan, store, include_stale=True)
             report = judge(plan, trials, command="", audit=False)
             for one in report.tables:
                 for cell in one.cells:
                     if cell.kind == "empirical" and cell.mean is not None:
-                        yield paper.id, one.id, cell
+                        yield paper.id, one.id, cell, f"{precision}, {devices[cell.run or '']}"
 
 
 def sentence(words: Sequence[VerdictWord]) -> str:
@@ -93,21 +95,22 @@ def sentence(words: Sequence[VerdictWord]) -> str:
     return f"At full protocol {len(words)} {cells_have} been [run](docs/published.md): {counted}."
 
 
-def listed(cells: Sequence[tuple[str, str, CellResult]]) -> Iterator[str]:
+def listed(cells: Sequence[Measured]) -> Iterator[str]:
     yield from table(*HEADER)
-    for paper, id, cell in cells:
+    for paper, id, cell, how in cells:
         digits = layout.places(cell)
         ours = layout.number(cell.mean, digits)
         if cell.sd is not None:
             ours += f" ± {layout.number(cell.sd, digits)}"
         trials = f"{sum(one is not None for one in cell.trials)} of {len(cell.trials)}"
         name = f"{' '.join(cell.row)} · {' '.join(cell.column)}"
-        yield row(paper, id, name, layout.published(cell), ours, trials, cell.verdict.word)
+        yield row(paper, id, name, layout.published(cell), ours, trials, how, cell.verdict.word)
 
 
 def pages() -> Iterator[tuple[Path, str]]:
     cells = list(measured())
-    said = {"README.md": [sentence([cell.verdict.word for _, _, cell in cells])]}
+    words = {(paper, id, c.row, c.column, c.verdict.word) for paper, id, c, _ in cells}
+    said = {"README.md": [sentence([word for *_, word in words])]}
     said["docs/published.md"] = list(listed(cells))
     for name, lines in said.items():
         page = ROOT / name

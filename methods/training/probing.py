@@ -21,7 +21,7 @@ from ..nn.precision import computing_in
 _STEP_BYTES = {"cpu": 32 * 2**20}
 # A quarter of a card of 8 GB. The rest is for what is not counted: the weights of all clients,
 # patches (`methods.nn.convolution`: at most 1 GiB), views, gradients on their way, what the
-# allocator keeps. A larger card holds several trials (`--jobs`). Not measured: no card was at hand.
+# allocator keeps. A larger card holds several trials (`--jobs`; docs/speed.md has a measurement).
 _STEP_BYTES_ELSEWHERE = 2 * 2**30
 
 
