@@ -50,7 +50,7 @@ def _limits(one: BaselineCheck) -> Iterator[str]:
     """What the comparison could not see, and where to look."""
     yield from of_blind(one.blind, one.baseline)
     if one.regressions and one.baseline.commit:
-        yield f"`git diff {one.baseline.commit[:12]}` shows what was edited since the baseline"
+        yield f"the baseline was made {one.baseline.created[:10]} at {one.baseline.commit[:12]}"
     if one.inexact:
         yield f"numbers are held to tolerances, not to be equal: {one.inexact}"
 

@@ -70,7 +70,7 @@ def test_regressions_are_told_last_and_where_to_look():
     found = replace(comparison.check(baseline.recorded(report()), report()), movements=movements)
     told = list(lines(found, str.lower))
     assert [line.split()[0] for line in told] == ["moved", "regressed", "regressed", "p:", "p:"]
-    assert told[3] == "p: `git diff abc` shows what was edited since the baseline"
+    assert told[3] == "p: the baseline was made now at abc"
     assert told[4] == "p: 2 regressed, 1 moved within tolerance"
 
 
