@@ -57,7 +57,8 @@ class DataAvailability:
             try:
                 partition.deal(train.portion, test.portion, train.n_classes, Seeds(0))
             except ValueError as error:
-                self._dealt[key] = f"{wanted['name']} does not suit the paper's clients: {error}"
+                said = registry.told(error, [clients["partition"]]).removeprefix("ValueError: ")
+                self._dealt[key] = f"{wanted['name']} does not suit the paper's clients: {said}"
             except Exception:  # a mistake in code of one's own, which training tells with its line
                 pass
         return self._dealt[key]
