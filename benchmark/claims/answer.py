@@ -15,7 +15,7 @@ import numpy as np
 from ..spec.model import CellKey, Claim
 from ..spec.printed import half_unit
 from ..stats.intervals import Interval, t_interval
-from .contrasts import Contrasts
+from .contrasts import Contrasts, Levels
 from .grammar import Arithmetic, Number
 from .nodes import Elementary, Node, Values, is_trained, show
 from .printed import SupportWord, support
@@ -46,6 +46,7 @@ class ClaimAnswer:
         trials_ahead: in how many of the paired trials all comparisons are as claimed.
         is_silenced: whether the word is OPEN whatever the trials say, for want of a control.
         left_out: how many comparisons more the claim makes, which the profile does not run.
+        levels: the values behind `ours` and `printed`, of a claim with a ratio.
     """
 
     word: ClaimWord | ControlWord
@@ -62,6 +63,7 @@ class ClaimAnswer:
     trials_ahead: int = 0
     is_silenced: bool = False
     left_out: int = 0
+    levels: Levels | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +296,8 @@ def _directed(claim: Claim, contrasts: Contrasts) -> ClaimAnswer:
         kind, reason = "every trial", f"{ahead} of {n} trials as stated."
         word = "HOLDS" if ahead == n and not any(is_flat) else otherwise
     counts = k, shown, behind, opposite
-    return ClaimAnswer(word, reason, kind, *counts, whole, printed, ratio, n, ahead)
+    levels = None if ratio is None else contrasts.levels
+    return ClaimAnswer(word, reason, kind, *counts, whole, printed, ratio, n, ahead, levels=levels)
 
 
 def _adds_number(node: Node) -> bool:

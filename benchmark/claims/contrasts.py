@@ -21,6 +21,14 @@ _SIGNS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}
 
 
 @dataclass(frozen=True)
+class Levels:
+    """Means of both sides over comparisons, the larger side of the claim first."""
+
+    ours: tuple[float, float]
+    published: tuple[float, float]
+
+
+@dataclass(frozen=True)
 class Contrasts:
     """The comparisons of a claim, each signed as the claim states it.
 
@@ -67,8 +75,18 @@ class Contrasts:
         """The mean in print; None where a value is not printed."""
         if any(leaf.printed.value is None for leaf in self.leaves):
             return None
-        prints = self._differences(lambda leaf: np.asarray(float(leaf.printed.value or 0)))
-        return float(prints.mean())
+        return float(self._differences(_printed).mean())
+
+    @property
+    def levels(self) -> Levels:
+        """The means whose differences are `ours` and `printed`."""
+        sides = [(one.left, one.right)[:: one.sign] for one in self.comparisons]
+
+        def means(value: Callable[[Cell], Floats]) -> tuple[float, float]:
+            larger, smaller = ([self._value(pair[i], value) for pair in sides] for i in (0, 1))
+            return float(np.mean(larger)), float(np.mean(smaller))
+
+        return Levels(means(self._trials), means(_printed))
 
     @cached_property
     def rounding(self) -> float:
@@ -128,3 +146,7 @@ class Contrasts:
         if not is_trained(leaf):
             return np.full(self.n, next(iter(trials.values())))
         return np.array([trials[seed] for seed in self._paired[0]])
+
+
+def _printed(leaf: Cell) -> Floats:
+    return np.asarray(float(leaf.printed.value or 0))

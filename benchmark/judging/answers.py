@@ -291,4 +291,5 @@ def _word(
 
 def bare_label(name: str) -> str:
     """A part that was left out, by its label alone where that says enough."""
-    return name.removeprefix("row ").removeprefix("method ").replace("|", " ")
+    label = name.removeprefix("row ").removeprefix("method ").removesuffix("|None")
+    return label.replace("|", " ")

@@ -52,8 +52,8 @@ def parts(
 ) -> Iterator[str]:
     """`controls: 1 of 2 seen`, `not seen: a`, `pre-training has ... points of headroom on digits`.
     data: all that trained cells of tables read."""
-    seen = sum(one.word == "SEEN" for one in judged)
-    yield f"controls: {seen} of {len(judged)} seen"
+    run = [one for one in judged if one.word != "NOT RUN"]
+    yield f"controls: {sum(one.word == 'SEEN' for one in run)} of {len(run)} seen"
     for word in dict.fromkeys(one.word for one in judged if one.word != "SEEN"):
         yield f"{word.lower()}: {', '.join(one.id for one in judged if one.word == word)}"
     if lacking := sorted(data - controls.keys()):

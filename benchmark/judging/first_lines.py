@@ -30,7 +30,7 @@ _SAID: Mapping[str, tuple[str, str, str, str]] = {
 }
 """By word: of clauses in the sentence, before a claim's numbers, of one claim and of several."""
 _UNSAID = "the published numbers do not say so"
-_SILENCED = "a control on {} data is not seen"
+_SILENCED = "a control on the data of {} is not seen"
 _UNCONTROLLED = " (its control is not seen)"
 LARGER = 2.0
 """A ratio above this is more than published, not as published."""
@@ -48,9 +48,17 @@ def _first(tables: Sequence[TableResult]) -> Sequence[TableResult]:
     return (named or tables)[:1]
 
 
-def sentence(name: str, claims: Sequence[ClaimResult], others: Sequence[str] = ()) -> str:
+def other_data(tables: Sequence[TableResult]) -> str:
+    """The data of `run_on`, where the paper ran something else; else empty."""
+    said = " or ".join(one.run_on for one in _first([one for one in tables if one.run_on]))
+    return said.partition(" clients")[0].rpartition(", ")[0] if " (paper: " in said else ""
+
+
+def sentence(
+    name: str, claims: Sequence[ClaimResult], others: Sequence[str] = (), data: str = ""
+) -> str:
     """What was found, in one sentence, about a paper that calls its method `name`. others:
-    the tables of headline claims in the spec, shown or not."""
+    the tables of headline claims in the spec, shown or not. data: other than the paper's."""
     headlines = [one for one in claims if one.headline]
     if not headlines:
         if others:
@@ -61,7 +69,7 @@ def sentence(name: str, claims: Sequence[ClaimResult], others: Sequence[str] = (
         return f"{name}: not all was run that its headline claims need."
     words = dict.fromkeys(one.word for one in headlines)
     parts = (_joined(word, [one for one in headlines if one.word == word]) for word in words)
-    return f"{name}: {'; '.join(parts)}."
+    return f"{name}{f', on {data}' if data else ''}: {'; '.join(parts)}."
 
 
 def clause(claim: ClaimResult, answer: ClaimAnswer | None = None) -> str:
@@ -79,7 +87,7 @@ def _joined(word: str, claims: Sequence[ClaimResult]) -> str:
         return "; ".join(clauses)
     be, was = ("are", "were") if len(clauses) > 1 else ("is", "was")
     joined = listed(clauses, ", whether " if word == "OPEN" else ", ")
-    shared = f" ({_SILENCED.format('their')})" if is_shared else ""
+    shared = f" ({_SILENCED.format('their tables')})" if is_shared else ""
     return said.format(joined, be=be, was=was) + shared
 
 
@@ -94,24 +102,26 @@ def _clause(claim: ClaimResult, names_control: bool) -> str:
     answer, word = claim.answer, claim.word
     of, notes, how = f"of {answer.comparisons} comparisons", list[str](), ""
     if answer.is_silenced and names_control:
-        notes.append(_SILENCED.format("its"))
-    elif not answer.is_silenced and word == "OPEN" and answer.opposite:
+        notes.append(_SILENCED.format("its table"))
+    if word == "OPEN" and answer.opposite:
         notes.append(f"opposite in {answer.opposite} {of}")
     if answer.kind == "counted":
         notes.append("calculated")
     elif word == "SAME DIRECTION" and answer.behind:
-        notes.append(f"on average, not in {answer.behind} {of}")
+        notes.append(f"on average alone: not in {answer.behind} {of}")
     elif word == "SAME DIRECTION" and answer.kind == "direction":
         is_blank = answer.printed is None
         how = f" here, where {'no number is published' if is_blank else _UNSAID}"
     elif word == "SAME DIRECTION":
         how = ", in the same direction as published"
+        if answer.shown < answer.comparisons:
+            notes.append(f"shown in {answer.shown} {of}")
     elif word == "HOLDS" and answer.ratio is not None:
         how = ", by more than published" if answer.ratio.mean > LARGER else ", as published"
     if answer.left_out:
         made = answer.comparisons + answer.left_out
-        what = "" if any(of in one for one in notes) else "comparisons "
-        notes.append(f"{answer.left_out} of {made} {what}left out")
+        what = "" if any(" comparisons" in one for one in notes) else "comparisons "
+        notes.append(f"{answer.left_out} of {made} {what}not run")
     if claim.support == "contradicted":
         notes.append("published numbers contradict it")
     is_claimed = word in ("HOLDS", "SAME DIRECTION", "OPEN")
@@ -130,6 +140,7 @@ def evidence(tables: Sequence[TableResult]) -> Iterator[str]:
             why = (claim.reason.partition(": ")[2] or claim.reason).rstrip(".")
             about = f"{claim.headline} ({_place(table)})"
             without.setdefault((_SAID[claim.word][1], why), []).append(about)
+    yield from _at_odds(named)
     for (word, why), headlines in without.items():
         yield f"{listed(headlines)}: {word}: {why}"
     for table, lead in ((one, lead) for one in named for lead in one.leads):
@@ -138,6 +149,17 @@ def evidence(tables: Sequence[TableResult]) -> Iterator[str]:
         where = f", {lead.columns} columns" if lead.columns > 1 else ""
         own = bare_label(lead.own)
         yield f"{own} against the best published baselines ({_place(table)}{where}): {said}"
+
+
+def _at_odds(tables: Sequence[TableResult]) -> Iterator[str]:
+    """What tables say whose word is another than that of their headline claims."""
+    of_word = {"FAIL": ("HOLDS", "SAME DIRECTION"), "PASS": ("OPPOSITE", "ABSENT")}
+    for table in tables:
+        claims = [one for one in table.claims if one.headline and not one.answer.is_silenced]
+        if table.answers and any(one.word in of_word.get(table.word, ()) for one in claims):
+            [answer, *_] = table.answers
+            said = f"{_place(table)} as a whole: {table.word}, over its {answer.rows} rows"
+            yield f"{said} differences {_retained(answer)}"
 
 
 def would_show(tables: Sequence[TableResult]) -> Iterator[str]:
@@ -174,10 +196,7 @@ def totals(
     figures = " and figures" if any(one.id.startswith("figure") for one in tables) else ""
     yield f"tables{figures}: {', '.join(shown)}"
     if pooled is not None:
-        said = f"differences {pooled.retention.shown('.2f')} times the published"
-        if pooled.rests_on is not None and pooled.without_it is not None:
-            said += f", {pooled.without_it.shown('.2f')} without {bare_label(pooled.rests_on)}"
-        yield f"all tables together: {said}"
+        yield f"all tables together: differences {_retained(pooled)}"
     elif any(one.answers for one in tables):
         yield "all tables together: not compared, which needs runs with two trials in common"
     claims = [claim for table in tables for claim in table.claims]
@@ -188,6 +207,13 @@ def totals(
     if contradictions is not None:
         many = "s" * (contradictions != 1)
         yield f"audit: {contradictions} contradiction{many} among the paper's own numbers"
+
+
+def _retained(answer: TableAnswer) -> str:
+    said = f"{answer.retention.shown('.2f')} times the published"
+    if answer.rests_on is not None and answer.without_it is not None:
+        said += f", {answer.without_it.shown('.2f')} without {bare_label(answer.rests_on)}"
+    return said
 
 
 def _counts(claims: Sequence[ClaimResult]) -> str:
@@ -215,11 +241,15 @@ def _answered(claim: ClaimResult) -> str:
     published = "not published" if printed is None else f"published {_number(printed, points)}"
     trials = f"{answer.trials_ahead} of {answer.trials} trials"
     if answer.comparisons > 1:
-        trials = f"all {answer.comparisons} comparisons together in {trials}"
+        trials = f"all {answer.comparisons} comparisons at once in {trials}"
     if answer.left_out:
-        trials += f", {answer.left_out} comparisons left out"
+        trials += f", {answer.left_out} comparisons not run"
     given = f"; {claim.given}" if claim.given else ""
-    return f"{word}, {interval(answer.ours, points)}, {trials} ({published}){given}"
+    ours = interval(answer.ours, points)
+    if (levels := answer.levels) is not None:
+        ours += ", " + " against ".join(_level(one, points) for one in levels.ours)
+        published += ": " + " against ".join(_level(one, points) for one in levels.published)
+    return f"{word}, {ours}, {trials} ({published}){given}"
 
 
 def _led(lead: Lead, points: bool, is_silenced: bool) -> str:
@@ -236,12 +266,16 @@ def _led(lead: Lead, points: bool, is_silenced: bool) -> str:
 
 
 def interval(one: Interval, points: bool) -> str:
-    """`+37.2 [29.3, 45.1]`; three significant digits where values are no percentages."""
-    return one.shown(".1f" if points else ".3g", "+")
+    """`+37.2 [29.3, 45.1] points`; three significant digits where values are no percentages."""
+    return one.shown(".1f" if points else ".3g", "+") + " points" * points
 
 
 def _number(value: float, points: bool) -> str:
-    return interval(Interval(value), points)
+    return interval(Interval(value), points).removesuffix(" points")
+
+
+def _level(value: float, points: bool) -> str:
+    return _number(value, points).removeprefix("+")
 
 
 def _size(value: float, points: bool) -> str:

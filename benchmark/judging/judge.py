@@ -292,7 +292,8 @@ class _Judging:
             sum(len(one.failed) for one in trials),
         )
         is_changed = differs_from_bundled(paper.id, paper.file)
-        sentence = first_lines.sentence(paper.name, claims, headlines)
+        data = first_lines.other_data(tables)
+        sentence = first_lines.sentence(paper.name, claims, headlines, data)
         return FirstLines(
             sentence=sentence + on_other_data.otherwise(tables, self.on_other_data),
             run_on=first_lines.run_on(self.plan.profile.name, tables),

@@ -294,13 +294,13 @@ def test_without_a_control_that_is_seen_nothing_is_said(
     for reason in (report.tables[0].reason, *(one.reason for one in report.tables[0].claims)):
         assert reason.startswith("The miniature cannot speak on this: control `even-beats-uneven`")
         assert why in reason
-    assert f"0 of 1 seen; {word.lower()}: even-beats-uneven" in report.first.lines[1]
+    assert f" seen; {word.lower()}: even-beats-uneven" in report.first.lines[1]
     # What trials say stays in sight; only words change.
     (table,), (same,) = report.tables, without.tables
     assert [one.retention for one in table.answers] == [one.retention for one in same.answers]
     assert [one.answer.ours for one in table.claims] == [one.answer.ours for one in same.claims]
     assert {one.word for one in table.answers} == {"OPEN"}
-    said = "whether it beats the others (a control on its data is not seen) is open."
+    said = "whether it beats the others (a control on the data of its table is not seen) is open."
     assert report.first.sentence == f"made-up: {said}"
     assert "baselines (table 3): open (its control is not seen), +" in report.first.evidence[1]
 

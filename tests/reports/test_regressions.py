@@ -40,7 +40,7 @@ def test_json_holds_every_movement_with_its_sentence() -> None:
 def test_markdown_says_what_regressed_and_escapes_it() -> None:
     told = regressions.markdown([FOUND])
     assert "**REGRESSED** 3: A\\|x \\& \\<y\\> &#64; T = 100: value 95.5 -\\> 71.2" in told
-    assert "git diff abc" in told
+    assert "at abc" in told
 
 
 def test_lines_and_markdown_say_what_the_comparison_could_not_see() -> None:

@@ -67,6 +67,8 @@ def test_the_word_follows_the_ratio_to_the_printed_difference(a: float, word: st
     assert found.word == word
     assert found.kind == "ratio"
     assert found.ratio.mean == pytest.approx((a - 50) / 10)
+    assert found.levels.ours == pytest.approx((a, 50.0))
+    assert found.levels.published == (60.0, 50.0)
 
 
 def test_what_is_larger_than_the_printed_largest_here_takes_a_word_away() -> None:
