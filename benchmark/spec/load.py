@@ -54,10 +54,10 @@ def load_papers(
     ids: Sequence[str] = (),
     read: Callable[[str, Folders], Paper] = load_paper,
 ) -> tuple[Paper, ...]:
-    """The papers called `ids`, or all; `root` as for `load_paper`, which `read` is, or `outline`.
-    Raises `InvalidSpecError`, a `SpecError` with one line for all that is wrong in any file."""
+    """The papers called `ids`, each once, or all. root: as for `load_paper`, which `read` is, or
+    `outline`. Raises `InvalidSpecError`, with one line for all that is wrong in any file."""
     found, problems = list[Paper](), list[Problem]()
-    for id in ids or paper_ids(root):
+    for id in dict.fromkeys(ids or paper_ids(root)):
         try:
             found.append(read(id, root))
         except InvalidSpecError as wrong:

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.spec import limits, names
 from fedrepro.benchmark.spec.folders import hidden, searched
-from fedrepro.benchmark.spec.load import load_paper, load_papers, paper_ids
+from fedrepro.benchmark.spec.load import load_paper, load_papers
 from fedrepro.benchmark.spec.model import Paper
-from fedrepro.benchmark.spec.problems import InvalidSpecError, Problem
 from fedrepro.benchmark.spec.settings import FIXED, PRECISION
 from fedrepro.commands._terminal import complain
 
@@ -250,21 +249,12 @@ def papers(args: argparse.Namespace) -> tuple[Paper, ...]:
 
 
 def papers_with_profile(args: argparse.Namespace) -> Iterator[Paper]:
-    """One by one, the papers named, or of all those with the profile; says which are left out."""
-    root = specs(args)
-    problems: list[Problem] = []
-    for id in dict.fromkeys(args.papers) or paper_ids(root):
-        try:
-            paper = load_paper(id, root)
-        except InvalidSpecError as error:
-            problems += error.problems
-            continue
+    """The papers named, or of all those with the profile; says which are left out."""
+    for paper in papers(args):
         if args.papers or args.profile in paper.profiles:
             yield paper
         else:
-            complain(f"{id} has no profile '{args.profile}': left out")
-    if problems:
-        raise InvalidSpecError(problems)
+            complain(f"{paper.id} has no profile '{args.profile}': left out")
 
 
 def parse_sets(pairs: list[str]) -> list[tuple[str, object]]:
