@@ -9,14 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from .audit.findings import Finding
-from .claims.answer import ClaimAnswer
-from .claims.answer import ClaimResult as ClaimResult
-from .claims.answer import ClaimWord as ClaimWord
-from .claims.answer import Comparison as Comparison
-from .claims.answer import ControlWord as ControlWord
-from .claims.printed import SupportWord as SupportWord
-from .judging.answers import Lead, TableAnswer
-from .judging.answers import TableWord as TableWord
+from .claims.answer import ClaimAnswer, ClaimResult
+from .judging.answers import Lead, TableAnswer, TableWord
 from .spec.choices import Unstated
 
 VerdictWord = Literal[

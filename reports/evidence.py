@@ -1,8 +1,9 @@
 """What an answer stands on, in one line: differences, ratio to the published difference, trials."""
 
+from ..benchmark.claims.answer import ClaimResult
 from ..benchmark.data_names import title
 from ..benchmark.judging.answers import bare_label
-from ..benchmark.results import ClaimResult, Report, TableResult
+from ..benchmark.results import Report, TableResult
 from ..benchmark.stats.intervals import Interval, t_interval
 from . import layout
 

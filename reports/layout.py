@@ -6,17 +6,10 @@ from typing import Literal, NamedTuple
 
 from ..benchmark.audit.findings import Finding
 from ..benchmark.audit.rounding import places_of
-from ..benchmark.results import (
-    CellResult,
-    ClaimResult,
-    ClaimWord,
-    ControlWord,
-    Departure,
-    Report,
-    SupportWord,
-    TableResult,
-    TableWord,
-)
+from ..benchmark.claims.answer import ClaimResult, ClaimWord, ControlWord
+from ..benchmark.claims.printed import SupportWord
+from ..benchmark.judging.answers import TableWord
+from ..benchmark.results import CellResult, Departure, Report, TableResult
 from ..benchmark.spec.printed import Printed
 
 VERDICTS: dict[str, str] = {

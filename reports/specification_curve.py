@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from ..benchmark.claims.answer import ClaimAnswer
-from ..benchmark.results import ClaimResult, Report, TableResult
+from ..benchmark.claims.answer import ClaimAnswer, ClaimResult
+from ..benchmark.results import Report, TableResult
 from . import evidence, layout
 
 HEIGHT = 56

@@ -17,9 +17,10 @@ from pathlib import Path
 from statistics import fmean
 
 import fedrepro
+from fedrepro.benchmark.claims.answer import ClaimResult
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.judging.on_other_data import FILE, RECORDS
-from fedrepro.benchmark.results import ClaimResult, OnOtherData, Report, RunSummary
+from fedrepro.benchmark.results import OnOtherData, Report, RunSummary
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.reports.answer_pictures import by_headroom
 from fedrepro.reports.evidence import ON_OTHER_DATA, on_other_data

@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import get_args
 
 from ..claims.answer import ClaimAnswer, ClaimResult
-from ..results import TableResult, TableWord
+from ..results import TableResult
 from ..stats.intervals import Interval
-from .answers import Lead, TableAnswer, bare_label
+from .answers import Lead, TableAnswer, TableWord, bare_label
 
 _SAID: Mapping[str, tuple[str, str, str, str]] = {
     "HOLDS": ("{}", "yes", "holds", "hold"),

@@ -9,13 +9,12 @@ import pytest
 from pydantic_core import to_jsonable_python
 from scipy import stats
 
-from fedrepro.benchmark.claims.answer import ClaimAnswer
+from fedrepro.benchmark.claims.answer import ClaimAnswer, ClaimResult
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.judging import baseline, comparison
 from fedrepro.benchmark.judging.comparison import Movement, mean_tolerance, spread_changed
 from fedrepro.benchmark.results import (
     CellResult,
-    ClaimResult,
     Provenance,
     Report,
     RunSummary,

@@ -6,14 +6,11 @@ from typing import get_args
 import pytest
 
 from fedrepro.benchmark.audit.findings import Finding
-from fedrepro.benchmark.claims.answer import ClaimAnswer
+from fedrepro.benchmark.claims.answer import ClaimAnswer, ClaimResult, ClaimWord, Comparison
 from fedrepro.benchmark.judging.answers import Lead, TableAnswer
 from fedrepro.benchmark.results import (
     CellResult,
     ChoiceResult,
-    ClaimResult,
-    ClaimWord,
-    Comparison,
     Departure,
     Detail,
     FirstLines,

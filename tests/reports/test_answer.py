@@ -1,8 +1,9 @@
 from dataclasses import replace
 from typing import get_args
 
-from fedrepro.benchmark.claims.answer import ClaimAnswer
-from fedrepro.benchmark.results import ClaimWord, Report, TableWord, VerdictWord
+from fedrepro.benchmark.claims.answer import ClaimAnswer, ClaimWord
+from fedrepro.benchmark.judging.answers import TableWord
+from fedrepro.benchmark.results import Report, VerdictWord
 from fedrepro.benchmark.stats.intervals import Interval
 from fedrepro.reports import evidence, layout, scoreboard
 from fedrepro.reports.answer_pictures import points

@@ -4,7 +4,8 @@ from typing import get_args
 
 import pytest
 
-from fedrepro.benchmark.results import ClaimWord, Report
+from fedrepro.benchmark.claims.answer import ClaimWord
+from fedrepro.benchmark.results import Report
 from fedrepro.commands._judged import _print
 from fedrepro.reports import layout, terminal
 from fedrepro.reports.writers import html, latex, markdown

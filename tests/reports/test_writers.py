@@ -14,9 +14,11 @@ from xml.etree import ElementTree
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
+from fedrepro.benchmark.claims.answer import ClaimWord
+from fedrepro.benchmark.judging.answers import TableWord
 from fedrepro.benchmark.judging.judge import judge
 from fedrepro.benchmark.planning.plan import make_plan
-from fedrepro.benchmark.results import ClaimWord, Detail, Report, TableWord, Verdict
+from fedrepro.benchmark.results import Detail, Report, Verdict
 from fedrepro.benchmark.spec.load import load_paper, paper_ids
 from fedrepro.reports.scoreboard import counts, exit_code
 from fedrepro.reports.writers import csv as csv_format

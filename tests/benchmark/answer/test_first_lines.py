@@ -6,8 +6,9 @@ import pytest
 
 from fedrepro.benchmark.claims.answer import ClaimAnswer, ClaimResult, ClaimWord
 from fedrepro.benchmark.claims.contrasts import Levels
+from fedrepro.benchmark.judging.answers import TableWord
 from fedrepro.benchmark.judging.first_lines import evidence, interval, sentence, totals
-from fedrepro.benchmark.results import TableResult, TableWord
+from fedrepro.benchmark.results import TableResult
 from fedrepro.benchmark.spec.load import load_paper, paper_ids
 from fedrepro.benchmark.stats.intervals import Interval
 from tests.reports.conftest import LEAD, SEEN
