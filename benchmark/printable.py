@@ -25,6 +25,11 @@ def one_line(text: str) -> str:
     return " ".join(printable(text).split())
 
 
+def plural(count: int, noun: str) -> str:
+    """'1 cell', '3 cells'."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 _ABSOLUTE = re.compile(r"(?<![\w.~:/\\])(?:[A-Za-z]:)?(?:[/\\][^\s/\\\"'`:;,()<>|]+)+")
 _OURS = str(Path(__file__).parents[1])
 

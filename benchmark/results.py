@@ -328,3 +328,10 @@ class Report:
         seeds = range(len(cell.trials)) if self.external is None else self.external.seeds
         pairs = zip(seeds, cell.trials, strict=False)
         return [(seed, value) for seed, value in pairs if value is not None]
+
+
+def named(table: str) -> str:
+    """'Table 3', 'Figure 4', or 'Text of 3.5' for numbers of the running text ("text-3.5")."""
+    kind, _, rest = table.partition("-")
+    words = {"figure": f"Figure {rest}", "text": f"Text of {rest}", "controls": "Controls"}
+    return words.get(kind, f"Table {table}")

@@ -11,11 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from ..benchmark.printable import one_line
-from ..benchmark.results import CellResult, OnOtherData, Report, TableResult
+from ..benchmark.results import CellResult, OnOtherData, Report, TableResult, named
 from ..benchmark.stats.intervals import Interval, t_interval
 from .evidence import data_name
 from .figures import colour, drawn, marker
-from .layout import named
 from .strips import printed_value
 
 _LINE = "#9aa4ae"

@@ -3,8 +3,9 @@
 from ..benchmark.claims.answer import ClaimResult
 from ..benchmark.data_names import title
 from ..benchmark.judging.answers import bare_label
-from ..benchmark.results import Report, TableResult
+from ..benchmark.results import Report, TableResult, named
 from ..benchmark.stats.intervals import Interval, t_interval
+from ..benchmark.stats.spread import p_text
 from . import layout
 
 MOST = 10
@@ -48,7 +49,7 @@ def on_other_data(report: Report) -> list[tuple[str, ...]]:
     """Headline claims by data set: claim, its word, data, headroom, difference and published."""
     return [
         (
-            f"{one.said} ({layout.named(one.table).lower()})",
+            f"{one.said} ({named(one.table).lower()})",
             one.answer.word,
             data_name(one.data),
             span(t_interval(one.headroom), 1, sign=True),
@@ -74,7 +75,7 @@ def of_table(table: TableResult) -> list[str]:
     parts = [f"differences {span(first.retention)} times the published"]
     if first.orderings is not None:
         parts.append(f"{first.orderings:.0%} of {first.pairs} published orderings alike")
-    parts.append(f"p if the rows were relabelled at random {layout.p_equals(first.relabelling_p)}")
+    parts.append(f"{p_text(first.relabelling_p)} if the rows were relabelled at random")
     if first.without_it is not None:
         parts.append(f"without {first.rests_on}: {span(first.without_it)}")
     if first.reliability < 0.9:

@@ -9,7 +9,7 @@ from ..benchmark.audit.rounding import places_of
 from ..benchmark.claims.answer import ClaimResult, ClaimWord, ControlWord
 from ..benchmark.claims.printed import SupportWord
 from ..benchmark.judging.answers import TableWord
-from ..benchmark.results import CellResult, Departure, Report, TableResult
+from ..benchmark.results import CellResult, Departure, Report, TableResult, named
 from ..benchmark.spec.printed import Printed
 
 VERDICTS: dict[str, str] = {
@@ -168,13 +168,6 @@ def differences(values: Iterable[float]) -> str:
     return "".join(f"{number(value, 2, sign=True)} " for value in values)
 
 
-def p_equals(p: float | None) -> str:
-    """'= 0.012' or '< 0.001', to stand behind the letter p; '= —' where there is none."""
-    if p is None:
-        return "= —"
-    return "< 0.001" if p < 0.001 else f"= {p:.3f}"
-
-
 def published(cell: CellResult) -> str:
     """The printed cell, spread included."""
     return cell.published + ("" if cell.published_sd is None else f" ± {cell.published_sd}")
@@ -237,13 +230,6 @@ def short(table: TableResult) -> str:
     return {"figure": f"fig. {rest}", "text": f"text {rest}"}.get(kind, table.id)
 
 
-def named(table: str) -> str:
-    """'Table 3', 'Figure 4', or 'Text of 3.5' for numbers of the running text ("text-3.5")."""
-    kind, _, rest = table.partition("-")
-    words = {"figure": f"Figure {rest}", "text": f"Text of {rest}", "controls": "Controls"}
-    return words.get(kind, f"Table {table}")
-
-
 def section(table: TableResult) -> str:
     """'Section 4.2', or 'Appendix E' as it is."""
     appendix = table.section.startswith("Appendix")
@@ -253,11 +239,6 @@ def section(table: TableResult) -> str:
 def anchor(report: Report, table: TableResult) -> str:
     """The identifier of a table's section in a document of several papers."""
     return f"{report.paper}-{named(table.id)}".lower().replace(".", "-").replace(" ", "-")
-
-
-def plural(count: int, noun: str) -> str:
-    """'1 cell', '3 cells'."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def cell_name(cell: CellResult) -> str:

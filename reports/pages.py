@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from ..benchmark.judging.baseline import Recorded
 from ..benchmark.judging.comparison import ABSENT, Movement
-from ..benchmark.printable import printable
+from ..benchmark.printable import plural, printable
 from . import layout
 from .markdown_text import escape
 
@@ -31,7 +31,7 @@ def page(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    shared = {"css": css_class, "number": layout.number, "plural": layout.plural, "word": badge}
+    shared = {"css": css_class, "number": layout.number, "plural": plural, "word": badge}
     environment.filters.update(shared | filters)
     used = {one.__name__.rpartition(".")[2]: one for one in (layout, *modules)}
     environment.globals.update(used)

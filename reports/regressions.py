@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from ..benchmark.judging.baseline import Recorded
 from ..benchmark.judging.comparison import BaselineCheck
-from .layout import plural
+from ..benchmark.printable import plural
 from .markdown_text import without_gaps
 from .pages import page
 

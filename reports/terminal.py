@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from ..benchmark.printable import one_line
-from ..benchmark.results import CellResult, Report, TableResult
+from ..benchmark.results import CellResult, Report, TableResult, named
 from . import evidence, layout
 
 Paint = Callable[..., str]
@@ -16,7 +16,7 @@ def render(report: Report, paint: Paint) -> str:
 
 
 def _table(report: Report, table: TableResult, paint: Paint) -> str:
-    head = f"{report.paper}, {layout.named(table.id)}: {table.title} (profile {report.profile})"
+    head = f"{report.paper}, {named(table.id)}: {table.title} (profile {report.profile})"
     unit = f", {table.metric} in {table.unit}" if table.unit else ""
     lines = [one_line(head), one_line(f"{layout.section(table)}{unit}; published | here")]
     if table.run_on:

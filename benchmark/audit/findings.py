@@ -9,9 +9,7 @@ import importlib
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
-
-from pydantic_core import to_jsonable_python
+from typing import Literal
 
 from ...methods.registry import names_in
 from ..spec.model import Cell, CellKey, Paper
@@ -39,11 +37,6 @@ class Finding:
     computed: str
     status: Status
     cells: tuple[CellKey, ...] = ()
-
-    def as_plain(self) -> dict[str, Any]:
-        plain: dict[str, Any] = to_jsonable_python(self)
-        del plain["cells"]
-        return plain
 
 
 def finding(

@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import get_args
 
 from ..claims.answer import ClaimAnswer, ClaimResult
-from ..results import TableResult
+from ..printable import plural
+from ..results import TableResult, named
 from ..stats.intervals import Interval
 from .answers import Lead, TableAnswer, TableWord, bare_label
 
@@ -44,8 +45,8 @@ def run_on(profile: str, tables: Sequence[TableResult]) -> str:
 
 def _first(tables: Sequence[TableResult]) -> Sequence[TableResult]:
     """The first table with a headline claim, or without any the first; none of none."""
-    named = [one for one in tables if any(claim.headline for claim in one.claims)]
-    return (named or tables)[:1]
+    headed = [one for one in tables if any(claim.headline for claim in one.claims)]
+    return (headed or tables)[:1]
 
 
 def other_data(tables: Sequence[TableResult]) -> str:
@@ -131,24 +132,23 @@ def _clause(claim: ClaimResult, names_control: bool) -> str:
 
 def evidence(tables: Sequence[TableResult]) -> Iterator[str]:
     """The numbers behind the sentence: each headline claim, and the lead in its table."""
-    named = [one for one in tables if any(claim.headline for claim in one.claims)]
+    headed = [one for one in tables if any(claim.headline for claim in one.claims)]
     without: dict[tuple[str, str], list[str]] = {}
-    for table, claim in ((one, claim) for one in named for claim in one.claims if claim.headline):
+    for table, claim in ((one, claim) for one in headed for claim in one.claims if claim.headline):
         if claim.answer.ours is not None or claim.answer.kind == "counted":
-            yield f"{claim.headline} ({_place(table)}): {_answered(claim)}"
+            yield f"{claim.headline} ({named(table.id).lower()}): {_answered(claim)}"
         else:
             why = (claim.reason.partition(": ")[2] or claim.reason).rstrip(".")
-            about = f"{claim.headline} ({_place(table)})"
+            about = f"{claim.headline} ({named(table.id).lower()})"
             without.setdefault((_SAID[claim.word][1], why), []).append(about)
-    yield from _at_odds(named)
+    yield from _at_odds(headed)
     for (word, why), headlines in without.items():
         yield f"{listed(headlines)}: {word}: {why}"
-    for table, lead in ((one, lead) for one in named for lead in one.leads):
+    for table, lead in ((one, lead) for one in headed for lead in one.leads):
         is_silenced = any(one.answer.is_silenced for one in table.claims)
         said = _led(lead, table.unit == "%", is_silenced)
-        where = f", {lead.columns} columns" if lead.columns > 1 else ""
-        own = bare_label(lead.own)
-        yield f"{own} against the best published baselines ({_place(table)}{where}): {said}"
+        place = named(table.id).lower() + f", {lead.columns} columns" * (lead.columns > 1)
+        yield f"{bare_label(lead.own)} against the best published baselines ({place}): {said}"
 
 
 def _at_odds(tables: Sequence[TableResult]) -> Iterator[str]:
@@ -158,8 +158,8 @@ def _at_odds(tables: Sequence[TableResult]) -> Iterator[str]:
         claims = [one for one in table.claims if one.headline and not one.answer.is_silenced]
         if table.answers and any(one.word in of_word.get(table.word, ()) for one in claims):
             [answer, *_] = table.answers
-            said = f"{_place(table)} as a whole: {table.word}, over its {answer.rows} rows"
-            yield f"{said} differences {_retained(answer)}"
+            said = f"{table.word}, over its {answer.rows} rows differences {_retained(answer)}"
+            yield f"{named(table.id).lower()} as a whole: {said}"
 
 
 def would_show(tables: Sequence[TableResult]) -> Iterator[str]:
@@ -168,10 +168,6 @@ def would_show(tables: Sequence[TableResult]) -> Iterator[str]:
     for one in _first(answered):
         size = _size(one.answers[0].shown_in_80 or 0.0, one.unit == "%")
         yield f"a difference of {size} between two rows would be seen (80 % power)"
-
-
-def _place(table: TableResult) -> str:
-    return table.id.replace("-", " ") if table.id.startswith("figure") else f"table {table.id}"
 
 
 def totals(
@@ -200,13 +196,12 @@ def totals(
     elif any(one.answers for one in tables):
         yield "all tables together: not compared, which needs runs with two trials in common"
     claims = [claim for table in tables for claim in table.claims]
-    yield f"of {len(claims)} claim{'s' * (len(claims) != 1)} {_counts(claims)}"
+    yield f"of {plural(len(claims), 'claim')} {_counts(claims)}"
     if resting := [one for one in claims if one.rests_on is not None]:
         rest = "1 rests" if len(resting) == 1 else f"{len(resting)} rest"
         yield f"of these, {rest} on pre-training: {_counts(resting)}"
     if contradictions is not None:
-        many = "s" * (contradictions != 1)
-        yield f"audit: {contradictions} contradiction{many} among the paper's own numbers"
+        yield f"audit: {plural(contradictions, 'contradiction')} among the paper's own numbers"
 
 
 def _retained(answer: TableAnswer) -> str:

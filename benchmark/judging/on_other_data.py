@@ -12,6 +12,7 @@ from ..claims.answer import ClaimAnswer, ClaimResult
 from ..data_names import title
 from ..errors import SpecError
 from ..planning.plan import Plan
+from ..printable import plural
 from ..results import OnOtherData, TableResult
 from . import first_lines
 
@@ -60,7 +61,7 @@ def otherwise(tables: Iterable[TableResult], records: Sequence[OnOtherData]) -> 
             first_lines.clause(claim, answer) + _numbers(claim, answer) for claim, answer in found
         ]
         alike = len(both) - len(found)
-        rest = f"{alike} other{'s' * (alike > 1)}" if found else "all headline claims"
+        rest = plural(alike, "other") if found else "all headline claims"
         parts += [f"{rest} alike"] if alike else []
         said = "; ".join(parts)
     return f" On {title(REAL)}: {said}." if said else ""

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from ..metrics import looks_like_fraction, metric, outside
+from ..printable import plural
 from . import limits
 from .fields import read_printed
 from .lines import KeyPath
@@ -38,7 +39,7 @@ def check_published(data: Toml, rows: Placed, columns: Placed, report: FileProbl
     if len(rows) * len(columns) > limits.CELLS or len(columns) > limits.COLUMNS:
         report.add(
             ("columns",),
-            f"{_count(len(rows), 'row')} and {_count(len(columns), 'column')} are too many: at "
+            f"{plural(len(rows), 'row')} and {plural(len(columns), 'column')} are too many: at "
             f"most {limits.COLUMNS} columns and {limits.CELLS} cells",
         )
     for path, row in rows:
@@ -48,8 +49,8 @@ def check_published(data: Toml, rows: Placed, columns: Placed, report: FileProbl
         elif isinstance(published, list) and not columns:
             report.add(here, "the table has no columns")
         elif isinstance(published, list) and len(published) != len(columns):
-            said = f"has {_count(len(published), 'value')}, the table has "
-            report.add(here, said + _count(len(columns), "column"))
+            said = f"has {plural(len(published), 'value')}, the table has "
+            report.add(here, said + plural(len(columns), "column"))
     values = list(_values(data, rows, columns))
     largest: dict[int, Decimal] = {}
     needs_margin = False
@@ -119,7 +120,3 @@ def _printed_in(value: Any) -> Printed | None:
         return read_printed(value.get("value") if isinstance(value, dict) else value)
     except ValueError:
         return None
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n} {what}" if n == 1 else f"{n} {what}s"

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 
 from ...benchmark.printable import one_line
-from ...benchmark.results import CellResult, Report, TableResult
+from ...benchmark.results import CellResult, Report, TableResult, named
 from .. import layout
 
 FILE = "report.tex"
@@ -74,7 +74,7 @@ def render_table(report: Report, table: TableResult) -> str:
     whose = "our trials" if report.external is None else "trials that were made elsewhere"
     whose += ", some of earlier code," if report.edited else ""
     caption = (
-        f"{report.paper}, {layout.named(table.id)}: {table.title}. Printed, and beneath it the "
+        f"{report.paper}, {named(table.id)}: {table.title}. Printed, and beneath it the "
         f"mean of {whose} with the verdict. {table.word} · {report.profile}: {table.reason}"
     )
     # Letters that have no meaning to TeX.

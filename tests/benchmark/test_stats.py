@@ -14,6 +14,7 @@ from fedrepro.benchmark.stats.spread import (
     holm,
     p_beyond,
     p_equivalent,
+    p_text,
     standard_errors,
     unbiased_sd,
 )
@@ -80,6 +81,7 @@ def test_beyond_counts_both_tails_so_that_a_zero_margin_is_the_two_sided_test():
     error = values.std(ddof=1) / np.sqrt(6)
     expected = scipy_stats.ttest_1samp(values, 0).pvalue
     assert p_beyond(values.mean(), error, 5, 0.0) == pytest.approx(expected, abs=1e-12)
+    assert [p_text(one) for one in (0.0002, 0.0125)] == ["p < 0.001", "p = 0.013"]
 
 
 def test_equivalence_and_discrepancy_are_never_shown_together():

@@ -40,7 +40,7 @@ def test_a_tables_lines_have_retention_orderings_what_it_rests_on_and_the_lead(
     assert evidence.of_table(judged) == [
         "differences 1.20 [0.90, 1.50] times the published",
         "75% of 12 published orderings alike",
-        "p if the rows were relabelled at random = 0.042",
+        "p = 0.042 if the rows were relabelled at random",
         "without row FedAvg: 0.60 [0.40, 0.80]",
         "an exact repetition would have 0.80: published values are noisy",
         "CP-CFL against the best published baselines: −0.90 [−9.00, +7.20], "

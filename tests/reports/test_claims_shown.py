@@ -5,7 +5,7 @@ from typing import get_args
 import pytest
 
 from fedrepro.benchmark.claims.answer import ClaimWord
-from fedrepro.benchmark.results import Report
+from fedrepro.benchmark.results import Report, named
 from fedrepro.commands._judged import _print
 from fedrepro.reports import layout, terminal
 from fedrepro.reports.writers import html, latex, markdown
@@ -66,7 +66,7 @@ def test_every_table_has_a_badge_with_its_scope_and_what_it_was_run_on(report: R
     screen = terminal.render(report, lambda word, as_word=None: word)
     for table in report.tables:
         assert f'<span class="word {css(table.word)}">{table.word} · reduced</span>' in page
-        assert f"| {layout.named(table.id)} | **{table.word}** · reduced |" in text
+        assert f"| {named(table.id)} | **{table.word}** · reduced |" in text
         assert f"{table.word} · reduced: {table.reason}" in screen
     for shown, told in ((page, "Run on "), (text, "- run on "), (screen, "\nrun on ")):
         assert shown.count(f"{told}digits, 2 trials (paper: stl10)") == len(report.tables)

@@ -8,6 +8,7 @@ undecidable. Between a single number and a mean with its spread it is then no fi
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
+from ...printable import plural
 from ...spec.model import Paper
 from ..findings import Finding, finding
 from ..identity import ComparableValue, Pair, grouped, numbers, tables_of
@@ -50,7 +51,7 @@ def check(paper: Paper) -> Iterator[Finding]:
                 (KIND, "tables", one, other),
                 (number.cell for pair in agreeing for number in pair),
                 statement=f"{where} values of the same experiments, and these agree.",
-                published=f"{len(both)} shared {'value' if len(both) == 1 else 'values'}",
+                published=plural(len(both), "shared value"),
                 computed=f"{len(agreeing)} of {len(both)} agree within rounding",
                 status="consistent",
             )

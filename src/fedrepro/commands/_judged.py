@@ -11,6 +11,7 @@ from time import perf_counter
 
 from fedrepro.benchmark.data_names import file_name
 from fedrepro.benchmark.planning.plan import Plan
+from fedrepro.benchmark.printable import plural
 from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.spec.settings import PRECISION
 from fedrepro.benchmark.store.files import path_segment
@@ -18,7 +19,6 @@ from fedrepro.benchmark.store.store import Store
 from fedrepro.commands import _options as options
 from fedrepro.commands._terminal import complain, folded, paint
 from fedrepro.reports import scoreboard
-from fedrepro.reports.layout import plural
 
 _REASONS = 5
 _LETTERS = 300

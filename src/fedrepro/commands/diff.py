@@ -8,10 +8,10 @@ from pathlib import Path
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.judging.baseline import Recorded, read_reports
 from fedrepro.benchmark.judging.comparison import NOTHING_SHARED, compare
+from fedrepro.benchmark.printable import plural
 from fedrepro.benchmark.store.files import write_whole
 from fedrepro.commands import _options as options
 from fedrepro.commands._terminal import complain, paint, print_json
-from fedrepro.reports.layout import plural
 
 EXAMPLE = "fedrepro diff results/reports/cpcfl-reduced old/cpcfl-reduced"
 _SIDE = "a report.json, or its folder"
