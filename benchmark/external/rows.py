@@ -48,7 +48,7 @@ class Row:
     profile: str = ""
 
 
-def read_rows(file: Path, paper: str | None = None) -> list[Row]:
+def read_rows(file: Path, paper: str) -> list[Row]:
     """The results in a CSV file (comma, semicolon or tab). A line without a value is a trial that
     is not there. Raises `FedreproError` for a file that cannot be read, wrong columns, a value that
     is no finite number, and results of a paper but `paper`."""
@@ -58,16 +58,14 @@ def read_rows(file: Path, paper: str | None = None) -> list[Row]:
     return from_records(lower, paper)
 
 
-def from_records(
-    records: Iterable[tuple[str, Mapping[str, Any]]], paper: str | None = None
-) -> list[Row]:
+def from_records(records: Iterable[tuple[str, Mapping[str, Any]]], paper: str) -> list[Row]:
     """Results from pairs of a place and the values by column; raises as `read_rows`."""
     rows: list[Row] = []
     for place, record in records:
         if not rows:
             _check_names(tuple(map(str, record)), place)
         of = _text(record.get("paper"))
-        if paper is not None and of not in ("", paper):
+        if of not in ("", paper):
             raise refused(place, f"paper is {shown(of)}, and {paper} is judged")
         value = number(record["value"], place)
         if value is not None:

@@ -259,11 +259,7 @@ def copied_seeds(runs: Sequence[Mapping[int, float]]) -> dict[int, int]:
 
 
 def load_trials(
-    plan: Plan,
-    store: Store,
-    not_run: Mapping[str, str] | None = None,
-    *,
-    include_stale: bool = False,
+    plan: Plan, store: Store, not_run: Mapping[str, str] = {}, *, include_stale: bool = False
 ) -> Trials:
     """The trials that a plan may show, up to its last look.
 
@@ -273,18 +269,13 @@ def load_trials(
     """
     drawn = [(run, 0) for run in {one.config for one in plan.drawings} if run is not None]
     return {
-        (run.key, seed): find_trial(store, run, seed, not_run, include_stale=include_stale)
+        (run.key, seed): find_trial(store, run, seed, not_run, include_stale)
         for run, seed in dict.fromkeys((*plan.up_to_last_look().trials_to_run(), *drawn))
     }
 
 
 def find_trial(
-    store: Store,
-    run: RunConfig,
-    seed: int,
-    not_run: Mapping[str, str] | None = None,
-    *,
-    include_stale: bool = False,
+    store: Store, run: RunConfig, seed: int, not_run: Mapping[str, str], include_stale: bool
 ) -> Finished | Missing:
     """As `load_trials`; a trial that failed when last tried is missing, whatever is older."""
     record, edited = store.find(run, seed), list[str]()
@@ -295,7 +286,7 @@ def find_trial(
     if record is not None:
         return Finished(record, partial(store.load_arrays, record), tuple(edited))
     for one in chain(run):
-        if not_run and one.key in not_run:
+        if one.key in not_run:
             return Missing(not_run[one.key])
     if stale := store.stale(run, seed):
         return Missing(f"stored trials are stale, edited since: {', '.join(stale)}")

@@ -22,10 +22,8 @@ class _OfRuns(InFile):
     protocols: tuple[Text, ...] = ()
 
     def is_of(self, methods: _Names, objectives: _Names, protocol: str | None) -> bool:
-        limits = (
-            (self.methods, methods), (self.objectives, objectives), (self.protocols, [protocol]),
-        )  # fmt: skip
-        return all(not only or not {*only}.isdisjoint(have) for only, have in limits)
+        pairs = (self.methods, methods), (self.objectives, objectives), (self.protocols, [protocol])
+        return all(not only or not {*only}.isdisjoint(have) for only, have in pairs)
 
 
 @dataclass(frozen=True)

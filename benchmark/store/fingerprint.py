@@ -48,8 +48,7 @@ def _hashes(modules: frozenset[str]) -> Source:
 def package_place(package: str) -> Path:
     """Where a package of another project lies; of a module alone, its file without the suffix."""
     spec = find_spec(package)
-    if spec is None:  # it was found a moment ago, by its name in a run
-        raise ModuleNotFoundError(f"no package {package}", name=package)
+    assert spec is not None  # it was found a moment ago, by its name in a run
     if spec.submodule_search_locations:
         return Path(spec.submodule_search_locations[0])
     return Path(str(spec.origin)).with_suffix("")

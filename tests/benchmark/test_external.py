@@ -158,7 +158,7 @@ def test_a_template_asks_for_every_result_of_a_paper_once(id: str, tmp_path: Pat
             cell = places[line["table"], line["row"], line["column"]]
             percent = cell.unit == "%" and "variance" not in str(cell.metric)
             writer.writerow({**line, "value": f"{i % 45 + 2}.5" if percent else "0.125"})
-    rows = read_rows(filled)
+    rows = read_rows(filled, id)
     found = bind_rows(rows, plan, "full")
     wanted = sum(why_not(one.cell) is None for one in plan.cells)
     assert len(found) == wanted >= len(rows) / 2
@@ -183,7 +183,7 @@ def test_a_template_asks_for_every_result_of_a_paper_once(id: str, tmp_path: Pat
 def test_csv_is_read_as_spreadsheets_and_data_frames_write_it(written: str, tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_text(written, "utf-8")
-    [row] = read_rows(file)
+    [row] = read_rows(file, "cpcfl")
     assert (row.table, row.row, row.column, row.seed) == ("11", "CP-CFL|SimCLR", "Mean", 0)
     assert row.value == 76.1
 

@@ -118,8 +118,8 @@ def both_trained():
     return Shelf().put(OURS, CLOSE).put(BASE, [[0.1, 0.60], [0.2, 0.61], [0.1, 0.604]])
 
 
-def judged(plan, store, not_run=None):
-    return judge(plan, load_trials(plan, store, not_run), command="fedrepro run p")
+def judged(plan, store, **not_run):
+    return judge(plan, load_trials(plan, store, **not_run), command="fedrepro run p")
 
 
 def plan_for(one, departures=(), *, run=OURS, reason=None, read="final", **more):

@@ -88,22 +88,22 @@ def test_stale_trials_are_found_where_they_are_asked_for_and_say_what_was_edited
             now["methods/b.py"] = edit
             store.save(config, 0, outcome, {"started": f"2026-01-01T{hour}:00:00+00:00"})
         now["methods/a.py"] = "2"
-        found = find_trial(store, config, 0, include_stale=True)
+        found = find_trial(store, config, 0, {}, True)
         assert isinstance(found, Finished)
         assert found.record.source["methods/b.py"] == "2"
         assert found.edited == ("methods/a.py", "methods/b.py")
         assert found.arrays().keys() == outcome.arrays.keys()
-        assert find_trial(store, config, 1, include_stale=True) == Missing()
+        assert find_trial(store, config, 1, {}, True) == Missing()
         stale = "stored trials are stale, edited since: methods/a.py"
-        assert find_trial(store, config, 0) == Missing(stale)
-        assert find_trial(store, config, 0, {config.key: "no data"}) == Missing("no data")
+        assert find_trial(store, config, 0, {}, False) == Missing(stale)
+        assert find_trial(store, config, 0, {config.key: "no data"}, False) == Missing("no data")
         store.save_error(config, 0, "diverged at round 2")
-        failed = find_trial(store, config, 0, include_stale=True)
+        failed = find_trial(store, config, 0, {}, True)
         assert failed == Missing("diverged at round 2", failed=True)
         assert store.find(config, 0) is None
         fresh = store.save(config, 0, outcome, {})
         assert store.error(config, 0) is None
-    again = find_trial(store, config, 0, include_stale=True)
+    again = find_trial(store, config, 0, {}, True)
     assert isinstance(again, Finished)
     assert (again.record, again.edited) == (fresh, ())
 

@@ -39,7 +39,7 @@ def command_line() -> str:
 def judged(
     plan: Plan,
     store: Store,
-    not_run: Mapping[str, str] | None = None,
+    not_run: Mapping[str, str] = {},
     *,
     include_stale: bool = False,
     since: float | None = None,
