@@ -170,8 +170,7 @@ class ChoiceResult:
     """Something that the paper leaves open and that can be run in more than one way.
 
     table: the one that it is about, None for all. reading: the alternative under which this report
-    is; None for what is taken. has_effect: no where the profile or `--set` wins over all that the
-    reading sets.
+    is; None for what is taken. has_effect: no where profile or `--set` wins over all of it.
     """
 
     table: str | None
@@ -292,8 +291,7 @@ class Report:
         address: its DOI, or a page.
         readings: the alternatives under which it was run; none means what is taken.
         universes: the claims under other readings (`multiverse`), those taken first.
-        edited: files that were edited since its trials were made; only a report that was asked to
-            show stale trials has any.
+        edited: files that were edited since its trials were made, if stale ones were asked for.
         protected: whether the profile declares the number of trials; else claims may be wrong in
             more than 5 % of cases, since a number can be chosen by what was seen.
         controls: tables of positive controls, which no count of tables, cells or claims holds.

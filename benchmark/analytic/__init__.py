@@ -61,8 +61,7 @@ class Analytic:
 
     value: exact, in the cell's unit; text: where the cell holds symbols. readings: how the paper
     can be read, the first as it states (`value`). searched: among how many these were found, if
-    more. ours: what the formula rests on that is not the paper's: it may fit the print, but not
-    convict it.
+    more. ours: what is not the paper's in it, so that it may fit the print, not convict it.
     """
 
     value: Decimal | None = None

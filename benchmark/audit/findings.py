@@ -60,9 +60,8 @@ def finding(
 def findings_for(paper: Paper, tables: Collection[str] | None = None) -> tuple[Finding, ...]:
     """The findings of a paper, check by check in the order of their names.
 
-    tables: only findings that concern one of them. A check is then spared the tables that its
-    module does not need for these (`needed`); `HEAVY` ones, which load scipy, are left to whole
-    papers.
+    tables: only findings that concern one of them. A check is then spared tables that its module
+    does not need (`needed`); `HEAVY` ones, which load scipy, are for whole papers.
     """
     found: list[Finding] = []
     for name in names_in(_CHECKS):

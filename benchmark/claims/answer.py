@@ -1,8 +1,7 @@
 """How much of what a claim states is seen in our trials: one word, from one mean over trials.
 
 A claim's contrast is the mean over its comparisons, signed as the claim states them. Its ratio to
-the same mean in print, with a t-interval over paired trials, gives the word, by the rules of
-`docs/verdicts.md`.
+the same mean in print, with a t-interval over paired trials, gives the word (`docs/verdicts.md`).
 """
 
 import math

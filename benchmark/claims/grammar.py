@@ -77,8 +77,7 @@ Expression = Number | Cells | Aggregate[Cells] | Arithmetic["Expression"]
 class Chain:
     """A parsed claim: its sides, and between each two a relation, with the tolerance of '~'.
 
-    trailing: an 'at' or 'in' that ends the claim behind something other than a list, as in "'A' > 5
-    at 'x'"; its rows are empty.
+    trailing: an 'at' or 'in' that ends the claim behind no list ("'A' > 5 at 'x'"), without rows.
     """
 
     sides: tuple[Expression, ...]

@@ -15,8 +15,7 @@ Node = Number | Cell | Aggregate[tuple[Cell, ...]] | Arithmetic["Node"]
 
 @dataclass(frozen=True)
 class Elementary:
-    """One comparison between two single values of a claim, which stands in `table`. unit: of both
-    sides, None for bare ratios."""
+    """One comparison of two values in a claim of `table`. unit: of both, None for bare ratios."""
 
     relation: Relation
     tolerance: Decimal | None

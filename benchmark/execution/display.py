@@ -100,8 +100,7 @@ class Display:
         return left * (now - self._began) / all_workers
 
     def _pace(self, kind: _Kind) -> float:
-        """Measured by expected seconds of the finished trials that are most like this kind. Other
-        stages say nothing of it."""
+        """Measured by expected seconds of the finished trials most like this kind, in its stage."""
         like = (kind[:n] for n in range(len(kind), min(len(kind), 1) - 1, -1))
         known = next((one for one in like if self._expected_s[one]), None)
         return 1.0 if known is None else self._taken_s[known] / self._expected_s[known]

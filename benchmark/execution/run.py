@@ -67,8 +67,7 @@ def execute(
     first then, and those that save themselves do so at least ten times within the budget.
     verbose: shows the whole traceback of a trial that fails.
 
-    Raises `StoreError` if the store cannot be written, and `FedreproError` for a device that is not
-    there.
+    Raises `StoreError` if the store cannot be written, and `FedreproError` for a missing device.
     """
     shown, clock = progress or Display(), time.perf_counter()
     budget = math.inf if budget is None else budget
@@ -97,8 +96,7 @@ def executor_for(options: ExecutorOptions) -> "LocalExecutor | ParslExecutor":
 
     `device` of it is the first of several. `train(dispatch)` settles every job, and writes nothing
     to the store itself; whatever is raised meanwhile ends the workers at once, and it raises
-    `FedreproError` if workers cannot be started. Raises `FedreproError` for a device, a cluster or
-    a package that is not there.
+    `FedreproError` if workers cannot be started, as this does for a missing device or package.
     """
     if options.cluster is None:
         return LocalExecutor(options)

@@ -6,8 +6,7 @@ may give comes from the earlier trials alone: a run cannot widen its own toleran
 deviation, n and m the numbers of trials of both sides,
 
 - a mean may move by t * s * sqrt(1/n + 1/m), t of Student's t with n - 1 degrees of freedom;
-- a deviation s' may not exceed s by more than Fisher's F allows, and trials that differed may not
-  be all equal;
+- a deviation s' may not exceed s by more than Fisher's F allows, nor unlike trials become equal;
 - the mean over all cells of a method, taken trial by trial, may move as a cell's mean may.
 
 The three questions share `LEVEL`: so often is unchanged code called changed, if trials are normal.
@@ -46,8 +45,7 @@ class Movement:
 
     where: cell `3: CP-CFL|SimCLR @ T = 25`, claim `3: id`, table `3`, or method `methods: fedavg,
     accuracy`. before, after: word, or number as text; 'absent' where the side lacks it. difference:
-    of the means, in the cell's unit. regression: beyond tolerance, a worse word, or less than the
-    earlier side has.
+    of the means, in the cell's unit. regression: beyond tolerance, a worse word, or something lost.
     """
 
     what: Literal[
@@ -125,8 +123,7 @@ def check(baseline: Recorded, report: Report, *, exact: bool = False) -> Baselin
 
     exact: whether every changed number is a regression, where versions and processor are those of
     the baseline. Raises `FedreproError` for a baseline of another paper, profile, data set or
-    series, one that shares no trained cell with the report, and one with values that their metric
-    cannot have.
+    series, without a trained cell of the report, or with values beyond their metric.
     """
     for name in ("paper", "profile", "on", "series"):
         then, here = getattr(baseline, name), getattr(report, name)

@@ -51,8 +51,7 @@ def judge(
     wall_s: of the whole job.
     audit: whether to look for findings on the printed numbers, which takes seconds.
 
-    Raises `SpecError` for a claim that names no cell, and `StoreError` for arrays that cannot be
-    read.
+    Raises `SpecError` for a claim that names no cell, `StoreError` for unreadable arrays.
     """
 
     def was_tried(run: RunConfig, seed: int) -> bool:

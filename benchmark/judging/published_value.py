@@ -71,8 +71,7 @@ def published_values(
 ) -> list[PublishedValue]:
     """The published sides of one table's numbers, their spreads pooled where they are alike.
 
-    ddof: None where the paper does not say; 0 is taken, which makes the wider interval. runs: None
-    where no number has a spread.
+    ddof: None where it is not said; 0 is taken, the wider interval. runs: None without any spread.
     """
     deviations = [
         # The largest that a printed one may stand for.

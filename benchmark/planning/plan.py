@@ -190,9 +190,8 @@ def make_plan(
     data_dir, download: where data of one's own are read, and whether torchvision may fetch them.
 
     Raises `SpecError` for a profile, table, row, data set or path that does not exist, for a series
-    that belongs to another profile of the same runs, and for a claim or relation that names no
-    cell: hours of training must not end in that message. `DataError` for data of one's own that
-    cannot be read.
+    of another profile of the same runs, and for a claim or relation that names no cell: hours of
+    training must not end in that message. `DataError` for unreadable data of one's own.
     """
     chosen = _one_of("profile", profile, paper.profiles, f"paper {paper.id}")
     paper = paper.under(chosen)

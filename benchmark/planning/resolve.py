@@ -51,8 +51,7 @@ class PlannedCell:
     """A cell, the run that it reads and how, or the reason why there is none.
 
     read: after the profile's overrides (T = 25 may be read at round 5).
-    departures: what the profile, `--on` and `--set` changed of what this very run depends on; none
-    says that it is not scaled.
+    departures: what profile, `--on` and `--set` changed of what this run depends on.
     """
 
     config: RunConfig | None
@@ -191,8 +190,7 @@ class _Making:
     """Makes the config of an experiment, and notes all that is wrong with it on the way.
 
     used: the paths that the config depends on. refused, missing: as of `UnresolvedError`; where
-    there is any, the config is of no use. Every method raises `UnknownNameError` for a name that
-    nothing implements.
+    there is any, the config is of no use. Methods raise `UnknownNameError` for unknown names.
     """
 
     def __init__(self, experiment: Experiment, metrics: Sequence[str]) -> None:

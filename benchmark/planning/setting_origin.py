@@ -1,8 +1,7 @@
 """Where the settings of a profile's runs come from: paper, open choice, authors, defaults.
 
-Every run is looked at once for each cell that needs it, since cells that share a run may come to a
-setting by different ways. Runs of one method form a `Unit`, as do those of one pre-training
-objective and of one protocol.
+Every run is looked at for each of its cells, which may come to a setting by different ways. Runs of
+one method form a `Unit`, as do those of one pre-training objective and of one protocol.
 """
 
 import ast

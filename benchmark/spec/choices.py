@@ -61,8 +61,7 @@ class Unstated(_OfRuns):
     settings: the dotted paths that it decides.
     no_setting: where no path can be named, what decides instead (a module, say).
 
-    Raises `ValueError` for alternatives of a choice without a name, and for `settings` beside
-    `no_setting`.
+    Raises `ValueError` for alternatives without a name, and for `settings` beside `no_setting`.
     """
 
     setting: Text

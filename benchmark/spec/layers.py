@@ -1,7 +1,6 @@
 """Layers of settings merged into one experiment, which notes from which layer each setting is.
 
-From below: the method's authors, paper, table, column and row, readings, then what a profile
-overrides and what `--set` does.
+From below: the method's authors, paper, table, column, row, readings, profile and `--set`.
 """
 
 from collections.abc import Iterable, Mapping

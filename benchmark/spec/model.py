@@ -88,8 +88,7 @@ class LocalProfile(InFile):
 class Control(InFile):
     """That a comparison's outcome is known from outside of the paper.
 
-    least: what the difference must exceed to count as seen, in the table's unit. source: where it
-    is known from.
+    least: what the difference must exceed, in the table's unit. source: where it is known from.
     """
 
     least: fields.Above0

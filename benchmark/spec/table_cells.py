@@ -49,8 +49,7 @@ _CELL = re.compile(
 class Read:
     """A cell as a spec has it.
 
-    kind: `odd` for what is not understood. how: what was taken for what, where a reader of the
-    table may see it otherwise.
+    kind: `odd` for what is not understood. how: what was taken for what, if readers may differ.
     """
 
     text: str
@@ -109,8 +108,7 @@ def decimal_commas(texts: Iterable[str]) -> bool:
 def read_cell(text: str, commas: bool = False, brackets: bool = False) -> Read:
     """A cell's text as a number with its spread, a dash, words, or not understood.
 
-    commas: whether commas stand before decimals. brackets: whether (2) behind a number is siunitx's
-    uncertainty of the last digit.
+    commas: as decimal points. brackets: whether (2) is siunitx's uncertainty of the last digit.
     """
     shown = label_of(text)
     text = re.sub(rf"(?<=\d)[{_THIN}\u202f](?=\d{{3}}(?!\d))", "", text.replace("\u2212", "−"))

@@ -70,8 +70,7 @@ def p_equivalent(difference: float, error: float, df: float, margin: float) -> f
 
 def p_beyond(difference: float, error: float, df: float, margin: float) -> float:
     """P-value against |true difference| <= margin. Both tails are counted: with the near one alone,
-    as for margins much larger than the standard error, the test's size would rise to twice its
-    level as the margin shrinks."""
+    the test's size would rise to twice its level as the margin shrinks."""
     near, far = margin - abs(difference), -(abs(difference) + margin)
     return min(1.0, _below(near / error, df) + _below(far / error, df))
 

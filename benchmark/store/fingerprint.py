@@ -3,8 +3,7 @@
 Files are found by following import statements (anywhere in a file, so lazy imports count) from the
 modules that the run names and the harness's own `benchmark.training.training` and
 `benchmark.training.stages.<stage>`. Only `methods` and `benchmark` are followed, and of another
-project the packages of the modules that the run names. What only plans, judges or shows results is
-reached from none of these.
+project the packages of the modules that the run names. What plans, judges or shows is not reached.
 
 Files that a module of another project reads count where it declares them, by a name from its own
 folder: `reads = ["weights.json"]`. What else it may depend on is not followed; `unfollowed` finds

@@ -1,7 +1,6 @@
 """Every table as LaTeX (booktabs): printed over reproduced, with the verdict.
 
-Needs `booktabs` and, for check marks, `amssymb`; each table is a `table` of its own, so that single
-ones can be copied out.
+Needs `booktabs` and, for check marks, `amssymb`; each table is a `table` of its own, to copy out.
 """
 
 import re

@@ -104,8 +104,7 @@ def run(
     nothing of the script that calls this, so that it needs no `if __name__ == "__main__"`.
     progress: whether standard error shows it. selection: as of `plan`.
 
-    Raises `FedreproError` for what does not exist, and a store that cannot be written; a trial that
-    fails is told in the results.
+    Raises `FedreproError` for unknown names and an unwritable store, not for a trial that fails.
     """
     from rich.console import Console
 
@@ -138,8 +137,7 @@ def stored(
 ) -> "Results":
     """Judges what a store holds, and trains nothing; takes and raises otherwise what `run` does.
 
-    stale: whether trials of earlier code are shown where there are none of the present one; the
-    report says so then.
+    stale: whether trials of earlier code stand in for missing ones; the report says so then.
     """
     from fedrepro.benchmark.judging.evidence import load_trials
 
@@ -192,8 +190,7 @@ def judge(
 def report(what: "Results | str | Sequence[Results]", out: Path | str) -> Path:
     """Writes a report in every format to the folder `out`, and gives the path of its HTML.
 
-    what: judged results, one or several, or the id of a paper, of which the store's results under
-    the reduced profile are taken.
+    what: judged results, one or several, or the id of a paper, whose reduced profile is taken.
 
     Raises `FedreproError` if the folder cannot be written.
     """
