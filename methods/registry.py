@@ -215,8 +215,7 @@ def _installed(kind: str) -> tuple[dict[str, str], dict[str, str]]:
 
 def is_module(name: str) -> bool:
     """Whether a name is that of a module in another package, installed or where one stands.
-    `:` and the name of a class may follow. Nothing is imported. The working folder is searched
-    last, so that it hides nothing."""
+    `:` and the name of a class may follow. Nothing is imported. The working folder comes last."""
     module, colon, wanted = name.partition(":")
     top, *rest = module.split(".")
     words = (top, *rest, wanted) if colon else (top, *rest)

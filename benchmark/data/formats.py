@@ -30,8 +30,7 @@ def read_idx(
 ) -> tuple[bytearray, NDArray[np.uint8]]:
     """What an IDX file of bytes holds, unpacked if its name ends in .gz, and the array in it.
 
-    packed: the open file, where it lies in an archive. Raises `DataError` if the file is damaged,
-    or its header is another one.
+    packed: the open file in an archive. Raises `DataError` if it is damaged, or has another header.
     """
     again = "delete it and fetch it again with --download"
     try:

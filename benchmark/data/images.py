@@ -67,8 +67,7 @@ SHARES = {
 
 def mixed_order(n: int, labels: Tensor | None, *names: str | int) -> Tensor:
     """A fixed random order (int64, n): its first m images hold the same fraction of every class.
-    Fractions are rounded. Without `labels` it is a permutation. Orders of other `names` are
-    independent."""
+    Fractions are rounded. Without `labels`: a permutation. Other `names`: an independent order."""
     order = torch.randperm(n, generator=_FIXED.generator("data", *names))
     if labels is None:
         return order

@@ -2,8 +2,7 @@
 
 Lloyd's algorithm from random points as first centres; a centre that no point chooses stays where it
 is (both as in DeepCluster-v2, Caron et al. 2020, which clusters by cosine). Where clusters are the
-result rather than a means, `best_kmeans` takes the best of several starts by k-means++ (Arthur and
-Vassilvitskii 2007).
+result, `best_kmeans` takes the best of several starts by k-means++ (Arthur and Vassilvitskii 2007).
 Evidence: `tests/methods/test_clusters.py` (scikit-learn's Lloyd iterations, plain loops).
 """
 

@@ -22,8 +22,7 @@ McNeil 1982: the chance that a positive scores above a negative, a tie counting 
 Till 2001: one class against one). With wins[a, b], how often an image of class a has more of a's
 score than one of class b, one against one is wins[a, b] / (n_a n_b), and one against the rest the
 sum of wins over b, over n_a (n - n_a).
-Clients that share their predictions (one global model, one test set) are counted once, with their
-number as a weight.
+Clients that share their predictions (one model, one test set) count once, weighted by their number.
 Evidence: `tests/methods/test_classification.py` (scikit-learn, counting pairs, by hand).
 """
 
@@ -114,8 +113,7 @@ def areas(
 class Predicted:
     """The test images of all clients, one client's after the other's.
 
-    Clients with the same predictions and labels are one owner, of whom each image counts as often
-    as there are such clients.
+    Clients with the same predictions and labels are one owner, whose images count once for each.
     probabilities: images x classes. labels, owner, weight: int64, images; true class, whose image
     (from 0), and how often it counts. clients: how many owners. owner_of: int64, all clients.
     """

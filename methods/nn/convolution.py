@@ -54,8 +54,7 @@ def single_pixel_conv2d(
     x: Tensor, weight: Tensor, bias: Tensor | None, padding: int, high: int, wide: int
 ) -> Tensor:
     """Each model's convolution whose result is one pixel; shapes as for `stacked_conv2d`.
-    high, wide: rows and columns of the kernel that the image reaches; others lie on padding, and
-    `weight` may lack them."""
+    high, wide: rows and columns of the kernel that the image reaches; `weight` may lack others."""
     x, part = x[..., :high, :wide], weight
     if weight.shape[3:] != (high, wide):
         part = _KernelPart.apply(weight, padding, high, wide)  # type: ignore[no-untyped-call]

@@ -87,8 +87,7 @@ def _only(value: Tensor | None) -> Tensor | None:
 
 class Layer:
     """A layer or network without weights: `new` draws them, `__call__` reads them from a state.
-    What comes out has the type of numbers that went in, whatever it is computed in
-    (`methods.nn.precision`)."""
+    Numbers come out in the type in which they went in (`methods.nn.precision`)."""
 
     def new(self, generator: torch.Generator) -> State:
         """Fresh weights of one model (leading dimension 1); empty for layers without weights."""

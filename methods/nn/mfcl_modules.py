@@ -6,8 +6,7 @@ follows it; the decoder has the same convolutions transposed in reverse order, a
 the image's channels. Every layer but the last is followed by a normalisation (TN: a scale and a
 shift for each channel) and ReLU.
 Unstated: the modules of other cuts (the same rule is taken), and biases (taken in every
-convolution, as Keras has them). The decoder never undoes the pooling: with stride 1 throughout it
-returns images of half the side.
+convolution, as Keras has them). The decoder never undoes the pooling: it returns half the side.
 Evidence: `tests/methods/test_modular.py`, `tests/benchmark/test_analytic_mfcl.py` (the tables).
 """
 

@@ -1,7 +1,6 @@
 """Soft clusters that are trained with the networks: losses, and learners with trained centres.
 
-Papers: fedrlc, Section III-B (Eqs. 6 to 12, 14, 15), after Li et al. 2021 (contrastive clustering)
-and Xie et al. 2016 (DEC).
+Papers: fedrlc, Section III-B (Eqs. 6 to 12, 14, 15), after Li et al. 2021 and Xie et al. 2016.
 Readings, where the printed equations cannot be meant: Eqs. 6, 17 and 32 add the entropy of the
 cluster sizes to a minimised loss, which rewards collapse into one cluster; it is subtracted, as Li
 et al. do. The exponent of Eq. 8 is -1, which one degree of freedom gives, not the printed -1/2. The

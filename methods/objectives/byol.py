@@ -1,10 +1,8 @@
 """BYOL: from one view, predict what a slowly moving copy of the network makes of the other.
 
-Paper: CP-CFL, Section 3.3.2, Eqs. 9-11 (Grill et al. 2020); Section 4.1: networks of `_networks`,
-update rate β = 0.9.
+Paper: CP-CFL, Sections 3.3.2 (Eqs. 9-11, Grill et al. 2020) and 4.1 (`_networks`, rate β = 0.9).
 Departures: Eq. 9's norm equals its right-hand side only for vectors of length one, so the code
-computes 2 - 2 Sim. Eq. 11 says θ'_q; the target has no predictor, so it is read as the projector
-θ'_g.
+computes 2 - 2 Sim. Eq. 11 says θ'_q; the target has no predictor, so the projector θ'_g is meant.
 Unstated: the two directions are averaged (Adam ignores the factor), or added (`sum_directions`) as
 in fedrlc's Eq. 3, where SGD does not; batch normalisation sees one view at a time, and in the
 target too uses the statistics of the batch, as in Grill et al.; Eqs. 10 and 11 move trained weights

@@ -4,8 +4,7 @@ Paper: Caron et al. 2020, Eqs. 1 to 5 and Section 3.1: scores of features agains
 prototypes of length one; assignments are balanced over the batch, and over a queue of earlier
 features, by Sinkhorn's algorithm. Prototypes are brought to length one before each step.
 Departures: two views and no smaller crops. Queues (one for each view) start empty and count as far
-as they are filled, where the authors' code waits for some epochs; prototypes are trained from the
-first step.
+as they are filled, where the authors' code waits for epochs; prototypes train from the first step.
 Evidence: `tests/methods/test_objectives_with_memory.py` (a plain loop over Eq. 2, lightly).
 """
 

@@ -1,8 +1,7 @@
 """InstaHide: an image is mixed with others of the same client, and signs of its pixels are flipped.
 
 Paper: Huang et al. 2020, Algorithm 2 (without public images): k images with random coefficients of
-sum 1, none above 0.65, then a random sign for every value. FCL (Section 3) computes the features
-that it uploads on such images.
+sum 1, none above 0.65, then a random sign for every value. FCL (Section 3) uploads their features.
 Unstated by FCL: all numbers. Signs need a zero: pixels in [0, 1] are read as offsets from
 mid-grey and are returned to [0, 1], which the encoders expect. Coefficients are uniform among
 those allowed. Every image is mixed into equally many others.

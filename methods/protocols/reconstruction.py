@@ -1,8 +1,7 @@
 """The attack on representations: what can their receiver see of the images?
 
 Paper: MFCL, Section 5.6.2, four cases. C1: the servers collude, so the attacker knows the client
-module; C0: it does not, and takes one with random weights. D1: clients apply DataMix; D0: they do
-not.
+module; C0: it takes one with random weights. D1: clients apply DataMix; D0: they do not.
 Unstated: everything else (Table 8 shows pictures and names no procedure). The attacker looks for
 pixels whose representation is the one that it was sent, and takes the mean of both rebuilt views
 for the image; `view_error` and `image_error` say how far it is off, over the steps of the attack.

@@ -1,8 +1,7 @@
 """How clearly classes are separated in the encoder's output, before any map of it.
 
 Paper: fedrlc, Figure 5 shows t-SNE maps and prints no number; the mean silhouette coefficient of
-the test images' classes is our measure of what is seen in them. A map would add its own
-distortions.
+the test images' classes is our measure of what is seen in them. A map distorts.
 Evidence: `tests/methods/test_protocols.py`, `tests/methods/test_metrics.py`.
 """
 

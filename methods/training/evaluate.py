@@ -1,7 +1,6 @@
 """What models give on clients' images: representations, class probabilities, losses.
 
-Images of all clients with the same model pass through it together, and models with equal encoders
-share one pass.
+Images of all clients with one model pass it together; models with equal encoders share one pass.
 Evidence: `tests/methods/test_local.py`, against one model and one client at a time.
 """
 

@@ -33,9 +33,8 @@ DrawViews = Callable[[Batch, int], list[Tensor]]
 
 class Supervised(LocalLoss):
     """Mean cross-entropy of each model over its batch.
-    In epochs outside `encoder_epochs` (None for all), which lie side by side, the encoder is
-    frozen, in evaluation mode, and each image is encoded once: `client_state[ENCODED]`, models x
-    images x dim."""
+    In epochs outside `encoder_epochs` (None for all), side by side, the encoder is frozen, in
+    evaluation mode, and images are encoded once: `client_state[ENCODED]`, models x images x dim."""
 
     views: DrawViews | None = None
     """What steps see instead of the images, where clients augment them."""

@@ -3,8 +3,7 @@
 A step takes one batch, computes the client's loss and moves its weights down the gradient. The
 order of images is drawn anew for each epoch, and the last, smaller batch is trained on unless the
 loss needs more images, or the options say to drop it.
-Unstated by the papers: whether an optimiser's moments outlive a round. Taken: a fresh optimiser for
-each client and round.
+Unstated by the papers: whether an optimiser's moments outlive a round. Taken: a fresh one for each.
 Evidence: `tests/methods/test_plain.py` (a network of torch.nn and its optimisers; stacked steps).
 """
 

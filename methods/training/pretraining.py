@@ -1,9 +1,8 @@
 """Central pre-training of an encoder with any objective.
 
 Paper: CP-CFL, Algorithm 1 and Section 4.1 (300 epochs, batches of 500, Adam, learning rate 0.001).
-Unstated: what becomes of the last, smaller batch (it is trained on, unless it is a single image,
-which has neither negatives nor batch statistics); a schedule of the learning rate (none: "initial"
-may mean one).
+Unstated: what becomes of the last, smaller batch (it is trained on, unless it is one image, which
+has neither negatives nor batch statistics); a schedule of the rate (none: "initial" may mean one).
 Evidence: `tests/methods/test_pretraining.py`.
 """
 

@@ -32,8 +32,7 @@ class StaleStateError(RuntimeError):
 @dataclass(frozen=True)
 class StageInput:
     """One trial of `config`: random streams, device, data folder, weights to start from. used: of
-    every portion that is read, checksum, release and note; at first, what an interrupted trial had
-    read."""
+    every portion that is read, or was before an interruption, checksum, release and note."""
 
     config: RunConfig
     seeds: Seeds

@@ -5,9 +5,8 @@ sends a pool of N models; each client trains one and returns it with its number,
 (N + 1) S T for T rounds (CP-CFL Eq. 15) and an integer a round.
 Unstated: a model that no participant chose stays as it is; a client is evaluated with the model
 that it chose last, and one that never took part with the model of lowest loss. The code of Ghosh et
-al. (jichan3751/ifca, `mnist/train_cluster_mnist.py`) lets every client choose again among the
-averaged models: `choose_again`. There models share no weights at the start; `common_encoder` gives
-them one encoder.
+al. (jichan3751/ifca, `mnist/train_cluster_mnist.py`) lets clients choose again among the averaged
+models: `choose_again`. There models share no weights; `common_encoder` gives them one encoder.
 """
 
 from abc import abstractmethod

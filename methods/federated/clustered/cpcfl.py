@@ -7,8 +7,7 @@ Readings: head-only rounds are t < T_c as in the algorithm (one sentence says t 
 more). The first E_l,f of the local epochs train the encoder, or the last (`encoder_last`). The
 shared encoder is the average of all clients' by numbers of images; it is sent once with N heads,
 which is cheaper than the paper's (N + 1) S T. Clients return whole models in head-only rounds too,
-as Eq. 15 counts them. Without pre-training all models start from one random encoder
-(`common_encoder`).
+as Eq. 15 counts them. Without pre-training all start from one random encoder (`common_encoder`).
 Evidence: `tests/methods/test_clustered.py`.
 """
 

@@ -53,8 +53,7 @@ def batchwise(
     project: Callable[[State, Tensor], Tensor], state: State, x: Tensor, batch_size: int
 ) -> Tensor:
     """Features models x n x width of images models x n x C x H x W, in batches of nearly one size.
-    Batch normalisation uses each batch's statistics, as in training, but the running ones in
-    `state` stay as they are."""
+    Batch normalisation uses each batch's statistics, as in training; those in `state` stay."""
     scratch = {name: value.clone() if is_buffer(name) else value for name, value in state.items()}
     pieces = max(1, round(x.shape[1] / batch_size))
     return torch.cat([project(scratch, piece) for piece in x.chunk(pieces, dim=1)], dim=1)

@@ -1,13 +1,11 @@
 """Clients that keep the model of their last training and start from a mixture with the global one.
 
 FedU, FedEMA, FedRLC: the target network stays on the client between rounds (`keeps_target`), and a
-rule mixes what was received with what was kept. In its first round a client starts from what it
-receives.
+rule mixes what was received and kept. In its first round a client starts from what it receives.
 
 How far two models are apart, `distance`:
 - `norm`: L2 norm over all trained weights of encoder and projector, the 'encoder' of the papers;
-- `layers`: mean over their weight tensors (kernels; no biases or norms) of the L2 distance, so that
-  it does not depend on the depth;
+- `layers`: mean over their weight tensors (kernels; no biases or norms) of L2, whatever the depth;
 - `convolutions`: the same over the encoder's convolutions alone, as in the code of Zhuang et al.
   (EasyFL, `applications/fedssl/client.py`, `_calculate_divergence`).
 Departure from that code: it measures how far a client moved in its last round; the papers print the

@@ -1,11 +1,9 @@
-"""Federated self-supervised learning: clients minimise an objective without labels, weights are
-averaged.
+"""Federated self-supervised learning: clients train without labels, their weights are averaged.
 
 What an objective keeps besides trained weights (a target network, a queue) is made anew from the
 received weights in every round, unless `keeps_memory` says otherwise.
 A protocol measures afterwards what is learned (`methods.protocols`). So that a collapse is seen,
-each round records the loss, the spread of the representations and, where there are clusters, how
-many of them are occupied.
+each round records the loss, the spread of representations and, of clusters, how many are occupied.
 Evidence: `tests/methods/test_self_supervised.py`.
 """
 

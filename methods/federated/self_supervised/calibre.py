@@ -2,9 +2,8 @@
 clients whose clusters are tight.
 
 Paper: Calibre, Section IV-B and Algorithm 1: loss l_s + α (l_p + l_n) with α = 0.3
-(`methods.objectives._prototypes`), and an aggregation weighted by each client's mean distance
-between its samples and their prototypes (Section I); then a linear head for every client (protocol
-`personalized-head`).
+(`methods.objectives._prototypes`), and an aggregation weighted by each client's mean distance of
+samples to their prototypes (Section I); then a linear head for every client (`personalized-head`).
 Readings. The aggregation has no formula: a client with n images and mean distance d weighs n / d,
 where d is at least a tenth of the mean, since a client whose encodings have collapsed to points
 would outweigh all others. Distances are Euclidean, between encodings of length one in evaluation

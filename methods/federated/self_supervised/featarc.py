@@ -4,10 +4,8 @@ Paper: Wang et al. 2023, "Does learning from decentralized non-IID unlabeled dat
 supervision?", feature alignment and clustering: the server keeps several models; a client takes the
 one whose features of its images agree best (mean inner product of unit vectors) with those of its
 own last model, and minimises SimCLR's loss less λ times the agreement of its features with those of
-the received model; models are averaged over the clients that took them. As MFCL's baseline, in its
-Table 2.
-Departure: Wang et al. evaluate the model that is best on the test set; here it is the one that most
-clients took last.
+the received model; models are averaged over their clients. As MFCL's baseline, Table 2.
+Departure: Wang et al. evaluate the model that is best on the test set; here, that most took last.
 Unstated in MFCL: the number of models and λ (2 and 1). A client without a model of its own takes
 number c modulo their count, as in the code of Wang et al.; the received model is in evaluation mode
 and sees the first of the two views.

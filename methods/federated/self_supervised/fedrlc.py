@@ -8,8 +8,7 @@ Readings: Eq. 27 compares with the client's centres of round r-1, since those of
 its result; both representations are the predictor's output, where the centres are trained; centres
 are averaged with the networks (line 7 of Algorithm 1; line 16 does not return them).
 Unstated: the networks of Eq. 27 are in evaluation mode; centres begin by K-means
-(`methods.federated.self_supervised._initial_centres`), weight decay applies to them as to all
-weights.
+(`methods.federated.self_supervised._initial_centres`), and decay as all weights.
 Ablations: `data_selection`, `clustering_loss` (`methods.objectives.crossed_kl`). Without the
 clustering loss there are no centres, and what is left is FedEMA.
 Seen: on digits one to three of ten centres keep images, of nine with which K-means starts. BYOL's

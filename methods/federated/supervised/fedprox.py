@@ -3,8 +3,7 @@
 Paper: Li et al. 2020, "Federated optimization in heterogeneous networks", Eq. 2: the local loss
 plus μ/2 |w - w_t|²; as MFCL's baseline, Table 2.
 Departures: no partial work of slow clients; all do the same number of epochs.
-Unstated in MFCL: μ (0.01, which Li et al. 2021 found best on CIFAR-10). Running statistics are not
-weights and are left free.
+Unstated in MFCL: μ (0.01, best on CIFAR-10 in Li et al. 2021). Running statistics are left free.
 Evidence: `tests/methods/test_supervised.py`.
 """
 

@@ -2,8 +2,7 @@
 
 Paper: Diao et al. 2020, "HeteroFL": a client of level r holds the first channels, a share r of
 them, of the global network; the server averages each weight over the clients that hold it; the
-cross-entropy leaves out classes that a client has no image of (its logits are set to 0). As MFCL's
-baseline, Table 4.
+cross-entropy leaves out classes that a client lacks (logits set to 0). As MFCL's baseline, Table 4.
 Departures: running statistics are averaged like weights (Diao et al. collect them after training);
 no scaling by 1/r, which batch normalisation undoes; all rows of the last layer are averaged.
 Unstated in MFCL: the levels (those of Diao et al., one after the other over the clients).

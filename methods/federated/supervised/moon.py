@@ -6,9 +6,8 @@ as MFCL's baseline, Table 2.
 Unstated in MFCL: whether its networks have MOON's projection head. Taken: no; z is the encoder's
 output, as all supervised methods have it. `projected`: z is the last hidden layer of the head
 before its ReLU (Li et al. have no ReLU there).
-Unstated in MFCL: μ and τ (5 and 0.5, which Li et al. use on CIFAR-10). The received and the
-previous model are in evaluation mode; before a client's first round its previous model is the
-received one.
+Unstated in MFCL: μ and τ (5 and 0.5, which Li et al. use on CIFAR-10). Received and previous model
+are in evaluation mode; before a client's first round they are one.
 Evidence: `tests/methods/test_supervised.py`.
 """
 
