@@ -1,8 +1,5 @@
-"""Judged results: everything a report shows, as plain frozen data.
-
-`benchmark.judging.judge` fills these from specs and stored trials; `reports` renders them and
-computes nothing.
-"""
+"""Judged results: all that a report shows, as plain frozen data. `benchmark.judging.judge` makes
+them of specs and stored trials; `reports` renders them and computes nothing."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
-"""Analytic cells: printed values that follow from definitions, recomputed without training.
-
-A formula is a function of the name that a spec gives as `formula`, from a cell to an `Analytic`.
-"""
+"""Analytic cells: printed values that follow from definitions, recomputed without training. A spec
+names a function from a cell to an `Analytic` as `formula`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""Which printed values show the same quantity, and which were measured under the same conditions.
-
-The audit compares what specs bind, so it knows a paper's tables only through their experiments.
-"""
+"""Which printed values show one quantity, and which were measured under the same conditions. The
+audit compares what specs bind, so it knows a paper's tables only through their experiments."""
 
 import json
 from collections import defaultdict

@@ -1,7 +1,5 @@
-"""Arithmetic on printed numbers: each stands for the closed interval of values that print so.
-
-All of it is exact (fractions), so that a bound never moves by a rounding of our own.
-"""
+"""Arithmetic on printed numbers: each stands for the closed interval of values that print so. It is
+exact (fractions), so that a bound never moves by a rounding of our own."""
 
 import itertools
 import math

@@ -1,7 +1,5 @@
-"""Results by table, row, column and seed, from CSV or records in memory.
-
-What cannot be read is one line that names file and line; docs/your-results.md has the columns.
-"""
+"""Results by table, row, column and seed, from CSV or records. What cannot be read is one line that
+names file and line; docs/your-results.md has the columns."""
 
 import math
 import re

@@ -1,7 +1,4 @@
-"""Headline claims on other data, as the profile `headroom` was recorded next to a paper's specs.
-
-`tools.headroom` in the checkout makes the records.
-"""
+"""Headline claims on other data, as `tools.headroom` recorded a paper's profile `headroom`."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

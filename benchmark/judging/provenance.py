@@ -1,7 +1,5 @@
-"""Where the numbers of a report come from: its runs, the machine, versions, seeds and data.
-
-What a table was run on here and in the paper, and the command that runs it again.
-"""
+"""Where the numbers of a report come from: its runs, the machine, versions, seeds and data; what a
+table was run on here and in the paper, and the command that runs it again."""
 
 import json
 import shlex

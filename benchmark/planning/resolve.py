@@ -24,12 +24,10 @@ MEASUREMENTS = {
     "relevance": "relevance",
     **dict.fromkeys(("headroom", "probe_pretrained", "probe_random", "probe_pixels"), "headroom"),
 }
-"""Metrics of an encoder that no client trains, and the protocols that measure the start of a run.
-"""
+"""By metric of an encoder that no client trains, the protocol that measures the start of a run."""
 
 COUNTED = ("communication-bits", "client-flops", "client-memory")
-"""Formulas whose costs are also counted from rounds that a method makes
-(`methods.costs.counting`)."""
+"""Formulas whose costs are also counted from a method's rounds (`methods.costs.counting`)."""
 
 ENDS = "the run ends there"
 """Why another round is read than the cell asks for."""

@@ -1,8 +1,5 @@
-"""CSV as spreadsheets and data frames write it, line by line.
-
-pandas is no help here: it fills up lines that are too short, renames a column that is there twice,
-and forgets the numbers of lines.
-"""
+"""CSV as spreadsheets and data frames write it, line by line. pandas fills up lines that are too
+short, renames a column that is there twice, and forgets the numbers of lines."""
 
 import csv
 import io

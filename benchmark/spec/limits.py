@@ -1,7 +1,5 @@
-"""How long, deep and large specs may be, so that what `fedrepro check` passes can also be finished.
-
-The bounds lie far above what a printed paper needs; docs/spec-format.md lists them.
-"""
+"""How long, deep and large specs may be, so that what `fedrepro check` passes can be finished. The
+bounds lie far above what a printed paper needs; docs/spec-format.md lists them."""
 
 import re
 from collections.abc import Iterator

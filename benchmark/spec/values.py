@@ -1,7 +1,5 @@
-"""Published values of a table's file: their number, kinds, spreads and margins, and their metrics.
-
-As in `spec.rules` they are read from the raw TOML, and what has a wrong shape is passed over.
-"""
+"""Published values of a table's file: their number, kinds, spreads, margins and metrics. As in
+`spec.rules` they are read from the raw TOML, and what has a wrong shape is passed over."""
 
 from collections.abc import Iterator
 from decimal import Decimal

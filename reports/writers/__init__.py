@@ -1,4 +1,2 @@
-"""One format of the report a file, found by its name.
-
-Each has `FILE`, the name of its file, and `render`, which makes it of some reports.
-"""
+"""One format of the report a module, found by its name. Each has `FILE`, the name of its file, and
+`render`, which makes it of some reports."""

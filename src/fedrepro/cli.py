@@ -1,7 +1,5 @@
-"""The command `fedrepro`: finds the subcommands in `fedrepro.commands` and runs one.
-
-An error that the user can act on is one line, never a traceback.
-"""
+"""The command `fedrepro`: finds the subcommands in `fedrepro.commands` and runs one. An error that
+the user can act on is one line, never a traceback."""
 
 import argparse
 import gc

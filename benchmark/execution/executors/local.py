@@ -1,7 +1,5 @@
-"""Trains trials in this process, or in worker processes on this machine.
-
-A worker trains one trial at a time with one thread. If it is killed, a fresh one tries it again.
-"""
+"""Trains trials in this process, or in worker processes on this machine: one trial at a time each,
+with one thread. If a worker is killed, a fresh one tries its trial again."""
 
 import multiprocessing
 import os

@@ -1,4 +1,2 @@
-"""One subcommand a file: its docstring is the help; `EXAMPLE`, `ARGUMENTS`, `execute`.
-
-`execute` gives the exit code; nothing means 0.
-"""
+"""One subcommand a file: its docstring is the help; `EXAMPLE`, `ARGUMENTS`, and `execute`, which
+gives the exit code (nothing means 0)."""
