@@ -124,9 +124,8 @@ def contradictions(report: Report) -> Iterator[str]:
     for one in report.tables:
         for found in one.findings:
             if found.status == "inconsistent":
-                wrong[
-                    re.split(r" \((?:Section|Abstract|[IVX])", found.statement)[0], found.computed
-                ].append(one.id)
+                statement, *_ = re.split(r" \((?:Section|Abstract|[IVX])", found.statement)
+                wrong[statement, found.computed].append(one.id)
     yield from table("tables", "statement", "sum") if wrong else ("The audit found nothing.",)
     for (statement, computed), places in wrong.items():
         yield row(", ".join(places), statement, computed)

@@ -17,18 +17,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from fedrepro.benchmark.data.glyphs import CHARACTERS, FOLDER, MASKS, SIDE
 
-FAMILIES = ("DejaVuSans", "DejaVuSansMono", "DejaVuSerif", "STIXGeneral")
-STYLES = (
-    "",
-    "-Bold",
-    "-Oblique",
-    "-BoldOblique",
-    "-Italic",
-    "-BoldItalic",
-    "Bol",
-    "Italic",
-    "BolIta",
-)
+FAMILIES = ("DejaVuSans*", "DejaVuSerif*", "STIXGeneral*")
 MASK_SIDE, LARGEST, FINER, LEVELS = 32, 26, 8, 15
 """Pixels of a mask; of a character at most, which shrinks to it; how much finer it is drawn."""
 
@@ -36,8 +25,7 @@ MASK_SIDE, LARGEST, FINER, LEVELS = 32, 26, 8, 15
 def fonts() -> list[Path]:
     """The fonts that have every character, by name."""
     folder = Path(matplotlib.get_data_path(), "fonts", "ttf")
-    named = {folder / f"{family}{style}.ttf" for family in FAMILIES for style in STYLES}
-    found = [path for path in sorted(named) if path.is_file()]
+    found = sorted(path for family in FAMILIES for path in folder.glob(f"{family}.ttf"))
     wanted = set(map(ord, CHARACTERS))
     return [path for path in found if wanted <= set(FT2Font(str(path)).get_charmap())]
 

@@ -113,17 +113,12 @@ def assert_same(found: Outcome, expected: Outcome) -> None:
 
 
 def _forget_everything(seed: int) -> None:
-    for held in _caches():
-        held.cache_clear()
+    for held in gc.get_objects():
+        if type(held) is _lru_cache_wrapper and held.__module__.startswith("fedrepro.methods."):
+            held.cache_clear()
     torch.manual_seed(seed)
     np.random.seed(seed)
     random.seed(seed)
-
-
-def _caches() -> Iterator[Any]:
-    for one in gc.get_objects():
-        if type(one) is _lru_cache_wrapper and one.__module__.startswith("fedrepro.methods."):
-            yield one
 
 
 RUNS = one_of_each()

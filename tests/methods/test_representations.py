@@ -32,51 +32,47 @@ def identity(state: State, x: torch.Tensor, training: bool) -> torch.Tensor:
 CROPS = Augmentation(jitter_probability=0, blur_probability=0)
 
 
-def in_memory(
-    module: Forward,
-    raw: torch.Tensor,
-    sizes: list[int],
-    vectors: int,
-    twins: bool,
-    mix: bool,
-    augmentation: Augmentation = CROPS,
-) -> torch.Tensor:
-    """All representations of phase 2 in one tensor, images x vectors x 2 x ..., as a client that
-    holds them would make them: piece by piece of its images, vector by vector."""
-    sent = []
-    for client, own in enumerate(raw.split(sizes)):
-        views, made = Seeds(3).generator("views", client), []
-        for piece in own.split(250):
-            pairs = [torch.cat(augmentation.views(piece, 2, views)) for _ in range(vectors)]
-            encoded = [module({}, pair.unsqueeze(0), twins)[0] for pair in pairs]
-            made.append(torch.stack([torch.stack(z.chunk(2), 1) for z in encoded], 1))
-        z, secret = torch.cat(made), Seeds(3).generator("datamix", client)
-        if mix:
-            z = torch.stack([datamix(vector, secret) for vector in z.unbind(1)], dim=1)
-        sent.append(z)
-    return torch.cat(sent)
+@dataclass(frozen=True)
+class Phase2:
+    """What clients send of `raw`, of which each has so many images."""
 
+    module: Forward
+    raw: torch.Tensor
+    sizes: list[int]
+    vectors: int
+    twins: bool
+    mix: bool
+    augmentation: Augmentation = CROPS
 
-def streamed(
-    module: Forward,
-    raw: torch.Tensor,
-    sizes: list[int],
-    vectors: int,
-    twins: bool,
-    mix: bool,
-    augmentation: Augmentation = CROPS,
-) -> Representations | Mixed:
-    """The same, drawn again whenever it is read."""
-    order = torch.randperm(len(raw), generator=torch.Generator().manual_seed(5))
-    own = order.argsort().split(sizes)
-    streams = [Seeds(3).generator("views", client) for client in range(len(sizes))]
-    drawn = drawn_pairs(raw[order], own, vectors, augmentation, streams)
-    z = Representations(module, {}, drawn, twins)
-    mixtures = [
-        draw_mixture(size, vectors, Seeds(3).generator("datamix", client))
-        for client, size in enumerate(sizes)
-    ]
-    return Mixed(z, joined(mixtures)) if mix else z
+    def in_memory(self) -> torch.Tensor:
+        """All representations in one tensor, images x vectors x 2 x ..., as a client that holds
+        them would make them: piece by piece of its images, vector by vector."""
+        sent = []
+        for client, own in enumerate(self.raw.split(self.sizes)):
+            views, made = Seeds(3).generator("views", client), []
+            for piece in own.split(250):
+                drawn = (self.augmentation.views(piece, 2, views) for _ in range(self.vectors))
+                pairs = (torch.cat(pair).unsqueeze(0) for pair in drawn)
+                encoded = [self.module({}, pair, self.twins)[0] for pair in pairs]
+                made.append(torch.stack([torch.stack(z.chunk(2), 1) for z in encoded], 1))
+            z, secret = torch.cat(made), Seeds(3).generator("datamix", client)
+            if self.mix:
+                z = torch.stack([datamix(vector, secret) for vector in z.unbind(1)], dim=1)
+            sent.append(z)
+        return torch.cat(sent)
+
+    def streamed(self) -> Representations | Mixed:
+        """The same, drawn again whenever it is read."""
+        order = torch.randperm(len(self.raw), generator=torch.Generator().manual_seed(5))
+        own = order.argsort().split(self.sizes)
+        streams = [Seeds(3).generator("views", client) for client in range(len(self.sizes))]
+        drawn = drawn_pairs(self.raw[order], own, self.vectors, self.augmentation, streams)
+        z = Representations(self.module, {}, drawn, self.twins)
+        mixtures = [
+            draw_mixture(size, self.vectors, Seeds(3).generator("datamix", client))
+            for client, size in enumerate(self.sizes)
+        ]
+        return Mixed(z, joined(mixtures)) if self.mix else z
 
 
 def twin_norm(state: State, x: torch.Tensor, training: bool) -> torch.Tensor:
@@ -90,8 +86,8 @@ def test_what_is_read_is_what_would_have_been_held(twins: bool, mix: bool) -> No
     """One client has more images than are drawn together, one a single image."""
     sizes, vectors = [260, 1, 4], 3
     raw = images(sum(sizes))
-    held = in_memory(twin_norm, raw, sizes, vectors, twins, mix)
-    read = streamed(twin_norm, raw, sizes, vectors, twins, mix)
+    sent = Phase2(twin_norm, raw, sizes, vectors, twins, mix)
+    held, read = sent.in_memory(), sent.streamed()
     assert (len(read), read.vectors, read.n_bytes) == (265, 3, held.numel() * 4)
     stream = torch.Generator().manual_seed(7)
     for _ in range(3):
@@ -103,8 +99,8 @@ def test_what_is_read_is_what_would_have_been_held(twins: bool, mix: bool) -> No
 def test_jittered_views_differ_in_rounding_alone() -> None:
     """Jitter's sums over pixels are products with all images at once, which BLAS cuts in blocks."""
     raw = torch.cat([images(300)] * 3, dim=1)
-    held = in_memory(identity, raw, [300], 2, False, False, Augmentation())
-    read = streamed(identity, raw, [300], 2, False, False, Augmentation())
+    sent = Phase2(identity, raw, [300], 2, False, False, Augmentation())
+    held, read = sent.in_memory(), sent.streamed()
     chosen = torch.arange(300) % 2
     found = read.read(torch.arange(300), chosen)
     torch.testing.assert_close(found, held[torch.arange(300), chosen], rtol=0, atol=1e-6)
@@ -117,14 +113,14 @@ def test_no_more_than_a_piece_is_encoded_at_once() -> None:
         seen.append((x.shape[1], training))
         return x
 
-    read = streamed(watch, images(300), [300], 2, True, False)
+    read = Phase2(watch, images(300), [300], 2, True, False).streamed()
     assert read.read(torch.arange(150), torch.zeros(150, dtype=torch.int64)).shape[:2] == (150, 2)
     assert seen == [(128, True), (128, True), (44, True)]
 
 
 def test_what_is_kept_of_a_view_does_not_grow_with_its_representation() -> None:
     """103 bytes: 800,000 views of CIFAR-10 take 82 MB, and their representations 52 GB."""
-    z = streamed(identity, images(40), [20, 20], 4, False, False)
+    z = Phase2(identity, images(40), [20, 20], 4, False, False).streamed()
     drawn = z.drawn
     kept = [getattr(drawn.parameters, f.name) for f in fields(drawn.parameters)]
     assert sum(n.numel() * n.element_size() for n in kept) == 40 * 4 * 2 * 103
