@@ -1,6 +1,5 @@
 """Text of a spec, a record or a path is text in every format, whatever it would be elsewhere. Each
-format is read by a parser of its own, and must have the very structure that it has where all texts
-are harmless."""
+format is read by a parser of its own, and must have the structure of one with harmless texts."""
 
 import csv
 import dataclasses

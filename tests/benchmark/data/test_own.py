@@ -31,11 +31,6 @@ def save_npz(folder: Path, **changed: Any) -> Path:
     return folder
 
 
-def save_csv(folder: Path, channels: int = 1) -> None:
-    table = pd.DataFrame(pictures(channels).reshape(N, -1)).assign(label=LABELS, split=SPLIT)
-    table.to_csv(folder / "own.csv", index=False)
-
-
 def save_images(folder: Path, channels: int = 1) -> None:
     for i, image in enumerate(pictures(channels)):
         path = folder / "own" / SPLIT[i] / f"class-{LABELS[i]}" / f"{i:02}.png"
@@ -46,7 +41,8 @@ def save_images(folder: Path, channels: int = 1) -> None:
 @pytest.mark.parametrize("channels", [1, 3])
 def test_every_format_gives_the_same_images_and_checksum(tmp_path: Path, channels: int) -> None:
     save_npz(tmp_path, images=pictures(channels))
-    save_csv(tmp_path, channels)
+    table = pd.DataFrame(pictures(channels).reshape(N, -1)).assign(label=LABELS, split=SPLIT)
+    table.to_csv(tmp_path / "own.csv", index=False)
     whole = content("own.npz", tmp_path)
     wanted = torch.from_numpy(pictures(channels).reshape(N, SIDE, SIDE, channels))
     test = wanted.permute(0, 3, 1, 2)[SPLIT == "test"]
