@@ -8,8 +8,7 @@ from ..benchmark.stats.intervals import Interval, t_interval
 from ..benchmark.stats.spread import p_text
 from . import layout
 
-MOST = 10
-"""A larger ratio is not shown: the published difference is too small to divide by."""
+MOST = 10  # a larger ratio is not shown: the published difference is too small to divide by
 ON_OTHER_DATA = ("headline claim", "status", "data", "headroom", "difference here", "published")
 
 

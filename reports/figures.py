@@ -39,8 +39,7 @@ _STYLE: dict[Any, Any] = {
 _WIDTH = 5.4  # inches
 SHAPES = {"o": "●", "s": "■", "^": "▲"}
 """Markers, and how a legend shows them; for more series than there are colours."""
-_ACROSS = 4
-"""Pictures in a line of a grid."""
+_ACROSS = 4  # pictures in a line of a grid
 
 
 class Mark(NamedTuple):

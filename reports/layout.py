@@ -133,8 +133,7 @@ def _data(table: TableResult) -> dict[tuple[str, ...], str]:
     return {column: " to ".join(dict.fromkeys(sets)) for column, sets in named.items()}
 
 
-_LARGE = 1e7
-"""From here on numbers are costs, which papers print as powers of ten."""
+_LARGE = 1e7  # from here on numbers are costs, which papers print as powers of ten
 
 
 def number(value: float | None, places: int = 2, sign: bool = False) -> str:

@@ -30,8 +30,7 @@ _NORMALISATIONS = {"twin": "TN", "group": "GN", "batch": "BN"}
 _IMAGE = ("clients.channels", "clients.image_size")
 _VIEWS = 2
 _PASSES = 3
-_SEARCHED = 20
-"""Readings of Eq. 6 among which a search found those that fit a module."""
+_SEARCHED = 20  # readings of Eq. 6 among which a search found those that fit a module
 _ALONE = "Appendix B.2.3: footprints are those of the client modules"
 _OURS = "a reading of ours, as the paper has no formula for β"
 

@@ -10,10 +10,8 @@ from ..claims.printed import Interval, range_over, reaches_zero
 from ..spec.model import Cell, CellKey
 from .rounding import digits
 
-MOST_SHOWN = 4
-"""More comparisons than this are counted instead of written out."""
-FACTOR = Fraction(3, 2)
-"""Sides that differ by more than this factor are shown with their ratio."""
+MOST_SHOWN = 4  # more comparisons than this are counted instead of written out
+FACTOR = Fraction(3, 2)  # sides that differ by more than this factor are shown with their ratio
 
 
 def published_of(comparisons: Sequence[Elementary]) -> str:

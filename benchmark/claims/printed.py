@@ -25,8 +25,7 @@ from .nodes import Elementary, Node, leaves
 SupportWord = Literal["supported", "contradicted", "undecidable", "not printed"]
 Interval = tuple[Fraction, Fraction]
 _LITTLE = Fraction(1, 10**60)
-_ENDLESS = Decimal(10**12)
-"""Stands for the end of a metric that has none."""
+_ENDLESS = Decimal(10**12)  # stands for the end of a metric that has none
 _INSIDE = Decimal("1e-12")
 """How far from the ends of metrics values are tried: a claim must not fail at an end alone."""
 MOST_WORK = 2**14

@@ -13,8 +13,7 @@ from ..data_names import is_own
 from ..errors import DataError, is_out_of_memory
 from ..store.store import TrialRecord
 
-Wanted = tuple[str, str, int | None]
-"""Name of a data set, part, number of images (None for all)."""
+Wanted = tuple[str, str, int | None]  # name of a data set, part, number of images (None for all)
 
 
 @dataclass

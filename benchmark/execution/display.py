@@ -11,14 +11,10 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from ..planning.estimate import RunKind, duration
 
-TrialName = tuple[str, int]
-"""Run key and seed."""
-_Kind = tuple[object, ...]
-"""Of a trial, from wide to narrow."""
-_EVERY_S = 10.0
-"""Between lines."""
-_NAMED = 4
-"""Trials that a line names; a cluster trains hundreds at a time."""
+TrialName = tuple[str, int]  # run key and seed
+_Kind = tuple[object, ...]  # of a trial, from wide to narrow
+_EVERY_S = 10.0  # between lines
+_NAMED = 4  # trials that a line names; a cluster trains hundreds at a time
 
 
 @dataclass

@@ -20,8 +20,7 @@ from ..planning.plan import Plan
 from ..store.store import Store
 from .jobs import Execution
 
-ClaimName = tuple[str, str]
-"""Table and id."""
+ClaimName = tuple[str, str]  # table and id
 
 
 def train_until_decided(

@@ -21,8 +21,7 @@ OURS = ("paper", "profile", "edited_files")
 """More columns of `report.trials.csv`: of these only the paper is read."""
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
 _WHOLE = re.compile(r"(\d{1,18})(?:\.0*)?")
-_SHOWN = 60
-"""Characters of a text that an error repeats."""
+_SHOWN = 60  # characters of a text that an error repeats
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,7 @@ from .observed import Names, columns_of, is_compared, pattern_of, source_of
 
 TableWord = Literal["PASS", "FAIL", "OPEN", "NOT COMPARED", "NOT RUN"]
 FEWEST_ROWS = 4
-SEEN = 0.5
-"""The retention above which a printed pattern counts as seen."""
+SEEN = 0.5  # the retention above which a printed pattern counts as seen
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,8 @@ from ..results import Departure
 from ..spec.model import CellKey
 from ..store.store import Store, TrialRecord
 
-_RESULTS = 16
-"""Results of one run that are taken to be equally likely."""
-_LEVEL = 1e-4
-"""Repeats that chance makes less often than this are copies."""
+_RESULTS = 16  # results of one run that are taken to be equally likely
+_LEVEL = 1e-4  # repeats that chance makes less often than this are copies
 NOT_STORED = "no finished trial is stored"
 
 

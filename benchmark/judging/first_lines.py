@@ -33,8 +33,7 @@ _SAID: Mapping[str, tuple[str, str, str, str]] = {
 _UNSAID = "the published numbers do not say so"
 _SILENCED = "a control on the data of {} is not seen"
 _UNCONTROLLED = " (its control is not seen)"
-LARGER = 2.0
-"""A ratio above this is more than published, not as published."""
+LARGER = 2.0  # a ratio above this is more than published, not as published
 
 
 def run_on(profile: str, tables: Sequence[TableResult]) -> str:

@@ -14,10 +14,8 @@ from ..results import OnOtherData, TableResult
 from . import first_lines
 
 FILE, PROFILE = "headroom.json", "headroom"
-REAL = "fashion-excerpt"
-"""Photographs: what letters were drawn for is seen there or not."""
-MOST = 3
-"""So many claims are named in the first sentence at most."""
+REAL = "fashion-excerpt"  # photographs: what letters were drawn for is seen there or not
+MOST = 3  # so many claims are named in the first sentence at most
 RECORDS = TypeAdapter(tuple[OnOtherData, ...])
 
 

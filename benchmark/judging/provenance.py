@@ -17,8 +17,7 @@ from ..stats.intervals import describe
 from ..version import __version__, commit
 from .evidence import Evidence
 
-_MOST = 3
-"""More values than this are counted, not listed."""
+_MOST = 3  # more values than this are counted, not listed
 
 
 def run_summaries(plan: Plan, evidence: Evidence) -> tuple[RunSummary, ...]:

@@ -22,8 +22,7 @@ from .settings import build, fields_of, get, merge, problem
 
 SECTIONS = ("training", "augmentation")
 """What authors of a federated method decide; the rest is on what it is tried, and how measured."""
-OPTIONS = "options"
-"""The one section in the file of an objective."""
+OPTIONS = "options"  # the one section in the file of an objective
 
 
 @dataclass(frozen=True)

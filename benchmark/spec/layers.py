@@ -11,8 +11,7 @@ from ..errors import SpecError
 from .model import Experiment, Origin, Override
 from .settings import get, leaves, merge, nested
 
-AT = "at"
-"""The path that stands for the round that is read."""
+AT = "at"  # the path that stands for the round that is read
 
 SettingsLayer = tuple[Origin, Experiment | Override]
 

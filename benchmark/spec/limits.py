@@ -10,35 +10,22 @@ from typing import Any
 from .lines import KeyPath
 
 FILE_BYTES = 2_000_000
-DEPTH = 12
-"""Tables and lists inside each other."""
-ITEMS = 2_000
-"""Entries of one list, and keys of one table."""
+DEPTH = 12  # tables and lists inside each other
+ITEMS = 2_000  # entries of one list, and keys of one table
 COLUMNS = 200
-CELLS = 20_000
-"""Rows times columns of one table."""
-TEXT = 4_000
-"""Characters of one text."""
-NAME = 100
-"""Characters of a name, an id or a key."""
-DIGITS = 30
-"""Digits of a number before the decimal point, and behind it."""
-SETTING = 10**9
-"""Absolute value of a number among the settings of an experiment."""
+CELLS = 20_000  # rows times columns of one table
+TEXT = 4_000  # characters of one text
+NAME = 100  # characters of a name, an id or a key
+DIGITS = 30  # digits of a number before the decimal point, and behind it
+SETTING = 10**9  # absolute value of a number among the settings of an experiment
 TRIALS = 1_000
-DIVISORS = (0.001, 1_000_000)
-"""The least and the largest `divide` of an override."""
+DIVISORS = (0.001, 1_000_000)  # the least and the largest `divide` of an override
 
-CLAIM = 2_000
-"""Characters of a claim's expression."""
-NESTED = 20
-"""Parentheses inside each other in a claim."""
-OPERATIONS = 50
-"""Signs of arithmetic in a claim."""
-COMPARISONS = 2_000
-"""Comparisons that one claim stands for, or values that one side of it does."""
-NAMED_CELLS = 20_000
-"""Cells in all comparisons of a claim, counted as often as they are named."""
+CLAIM = 2_000  # characters of a claim's expression
+NESTED = 20  # parentheses inside each other in a claim
+OPERATIONS = 50  # signs of arithmetic in a claim
+COMPARISONS = 2_000  # comparisons that one claim stands for, or values that one side of it does
+NAMED_CELLS = 20_000  # cells in all comparisons of a claim, counted as often as they are named
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+-]*((\.[A-Za-z0-9_+-]+)+(:[A-Za-z_]\w*)?)?", re.ASCII)
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
 
-_THIN = "\u2009"
-"""Between groups of digits it is no gap between words."""
+_THIN = "\u2009"  # between groups of digits it is no gap between words
 _TAGS = {"<sup>": "^{", "</sup>": "}", "<sub>": "_{", "</sub>": "}", "<br>": " ", "<br/>": " "}
 _PLAIN_TAG = re.compile(r"</?(?:b|i|u|strong|em|span|font|small|mark|center|code)\b[^>]*>")
 

@@ -13,8 +13,7 @@ from .lines import KeyPath
 from .problems import FileProblems, Problem, read_text
 
 Toml = Mapping[str, Any]
-Placed = Sequence[tuple[KeyPath, Toml]]
-"""Tables of a file, each with its path."""
+Placed = Sequence[tuple[KeyPath, Toml]]  # tables of a file, each with its path
 
 
 def read(file: Path) -> tuple[FileProblems, dict[str, Any] | None]:

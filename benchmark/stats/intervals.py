@@ -16,10 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 LEVEL = 0.05
 """Of every test of claims and cells."""
-_EQUAL = 2e-7
-"""Values that differ by less, in units of the largest, differ by rounding alone."""
-_FLOAT32 = 1e-7
-"""The step of a number in float32, in units of what it measures."""
+_EQUAL = 2e-7  # values that differ by less, in units of the largest, differ by rounding alone
+_FLOAT32 = 1e-7  # the step of a number in float32, in units of what it measures
 _FARTHEST = 50.0
 
 

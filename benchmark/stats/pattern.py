@@ -19,8 +19,7 @@ import numpy as np
 
 from .intervals import LEVEL, Floats, reached
 
-MOST_ROWS = 8
-"""Up to so many rows all permutations are counted (40,320)."""
+MOST_ROWS = 8  # up to so many rows all permutations are counted (40,320)
 DRAWS = 10_000
 _EPS = 1e-12
 _ALIKE = 1e-9

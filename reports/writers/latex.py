@@ -34,8 +34,7 @@ _GREEK = {
 _SIGNS |= {letter: rf"$\{name}$" for letter, name in _GREEK.items()}
 _ACCENTS = {"\u0302": "hat", "\u0303": "tilde", "\u0304": "bar"}
 _ONE_SIGN = re.compile(rf"[A-Za-z][{''.join(_ACCENTS)}]|.", re.DOTALL)
-_OF_TEX = re.compile(r"[ -~\u00a0-\u017f‐-…€]")
-"""What pdflatex shows as it is."""
+_OF_TEX = re.compile(r"[ -~\u00a0-\u017f‐-…€]")  # what pdflatex shows as it is
 
 
 def render(reports: Sequence[Report]) -> str:

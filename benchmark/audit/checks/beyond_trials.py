@@ -12,11 +12,9 @@ from ...spec.model import Cell, Paper
 from ..findings import Finding, finding
 from ..identity import grouped, numbers
 
-FEWEST = 3
-"""Fewer trials than this are exceeded too easily."""
+FEWEST = 3  # fewer trials than this are exceeded too easily
 LIKELY = 0.05
-Beside = tuple[Cell, Sequence[Cell]]
-"""A single number, and the trials of its experiment."""
+Beside = tuple[Cell, Sequence[Cell]]  # a single number, and the trials of its experiment
 
 
 def check(paper: Paper) -> Iterator[Finding]:

@@ -17,8 +17,7 @@ from ..rounding import can_be_one_value
 KIND = "same-experiment"
 Shared = Mapping[tuple[str, str], tuple[int, int]]
 """By two tables, how many of the values that they share agree, and how many these are."""
-_ALL = 100
-"""Of more values of one experiment than this, equal ones of a table are compared once."""
+_ALL = 100  # of more values of one experiment than this, equal ones of a table are compared once
 
 
 def check(paper: Paper) -> Iterator[Finding]:

@@ -53,8 +53,7 @@ end_with(int(sys.argv.pop()))
 runpy.run_module("{_MODULES}.interchange", run_name="__main__")
 """
 _LABEL = "fedrepro"
-_SILENCE_S = 30.0
-"""After which it is said that there is no node, if there is none."""
+_SILENCE_S = 30.0  # after which it is said that there is no node, if there is none
 _PROVIDERS = {"local": LocalProvider, "slurm": SlurmProvider, "kubernetes": KubernetesProvider}
 
 

@@ -21,8 +21,7 @@ from fedrepro.commands._terminal import complain, folded, paint
 from fedrepro.reports import scoreboard
 
 _REASONS = 5
-_LETTERS = 300
-"""Of a reason; one of many edited files would fill a screen."""
+_LETTERS = 300  # of a reason; one of many edited files would fill a screen
 _REPORTS = Path("results/reports")
 
 

@@ -19,8 +19,7 @@ _COLOURS = {
     "contradicted": 31, "inconsistent": 31, "missing": 31, "damaged": 31,
     "INCONCLUSIVE": 33, "OPEN": 33, "ABSENT": 33, "undecidable": 33, "SAME DIRECTION": 36,
 }  # fmt: skip
-_OWN = re.compile("(\x1b\\[(?:0|31|32|33|36)m)")
-"""The only sequences that `paint` writes."""
+_OWN = re.compile("(\x1b\\[(?:0|31|32|33|36)m)")  # the only sequences that `paint` writes
 
 
 def paint(word: str, as_word: str | None = None) -> str:

@@ -15,8 +15,7 @@ from fedrepro.commands._terminal import complain, folded
 from fedrepro.methods import registry
 
 EXAMPLE = "fedrepro methods cpcfl"
-Contribution = tuple[str, str, type]
-"""Kind, name and class."""
+Contribution = tuple[str, str, type]  # kind, name and class
 ARGUMENTS = (options.option("name", nargs="?", metavar="NAME", help="tell all about this one"),)
 
 

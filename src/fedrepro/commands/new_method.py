@@ -16,8 +16,7 @@ _USED = (
     "from fedrepro.testing import check_method",
     "from tests.methods.conftest import make_task",
 )
-_NAMES = ("FedAvg", "Message", "Round", "Server", "Task")
-"""What the templates name themselves."""
+_NAMES = ("FedAvg", "Message", "Round", "Server", "Task")  # what the templates name themselves
 ARGUMENTS = (
     options.option("name", metavar="NEW", help="as specs will say it: fedmomentum, my-method"),
     options.option(
