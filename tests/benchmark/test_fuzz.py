@@ -43,22 +43,19 @@ from tests.hostile import HOSTILE, unseen
 
 Reader = Callable[[random.Random], None]
 ROOT = Path(__file__).parents[2]
-CASES = 1000
-"""Of each kind in the slow test: 4,000."""
+CASES = 1000  # of each kind in the slow test: 4,000
 TOKENS = [
     b"", b"\x00", b"\xff\xfe", b'"', b"[", b"]" * 3, b"{", b"}", b"=", b"\n", b",", b"-", b"nan",
     b"1e400", b"9" * 40, b"null", b"true", b"../../outside", b"\\u0000", b"[" * 500, b"a." * 200,
     b'{"a":' * 300, b"PK\x03\x04", b"\x1f\x8b", b"\x93NUMPY",
 ]  # fmt: skip
-VALUE = re.compile(rb'"[^"\n]*"|(?<![\w.])-?\d[\w.]*')
-"""A number or a text of a TOML file."""
+VALUE = re.compile(rb'"[^"\n]*"|(?<![\w.])-?\d[\w.]*')  # a number or a text of a TOML file
 HOLDS = ("'*|*' / ('*|*' - '*|*') > 0", "mean('*|*') ~ 0 '*|*'", "max('*|*') * 0 = '*|*' / 0")
 VALUES = [
     *(json.dumps(one, ensure_ascii=False).encode("utf-8", "replace") for one in (*HOSTILE, *HOLDS)),
     *b"0 -1 1 2 1000000000 99999999999999999999999999999 0.5 0.00 1e-29 41.2 true [] {}".split(),
 ]
-TRIALS = (0.0, 0.5, 0.5, 1.0, 41.2)
-"""Of cells, so that divisors are zero and differences tie."""
+TRIALS = (0.0, 0.5, 0.5, 1.0, 41.2)  # of cells, so that divisors are zero and differences tie
 
 
 def damaged(content: bytes, draw: random.Random) -> bytes:

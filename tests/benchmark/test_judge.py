@@ -434,8 +434,7 @@ def test_a_table_of_which_nothing_was_trained_was_not_run():
     assert (found.word, found.reason) == ("NOT RUN", "no finished trial is stored")
 
 
-MEANS = {f"M{i}": 0.5 + i / 20 for i in range(5)}
-"""Of five methods, printed 50.00 to 70.00."""
+MEANS = {f"M{i}": 0.5 + i / 20 for i in range(5)}  # of five methods, printed 50.00 to 70.00
 
 
 def whole_table(truth, *, departures=(), copied=False, trials=6):

@@ -35,8 +35,7 @@ pytestmark = [
 ]
 FORK = multiprocessing.get_context("fork")
 KILLS = 40
-LONGEST_S = 0.5
-"""From something that was written to a kill."""
+LONGEST_S = 0.5  # from something that was written to a kill
 
 
 def start(plan: Plan, root: Path, prepare: Callable[[], None] = lambda: None) -> Any:

@@ -24,8 +24,7 @@ from fedrepro.methods.state import State, repeat, take
 from fedrepro.methods.training.probing import image_bytes, is_batch_independent
 from tests.methods.conftest import in_torch_nn
 
-ROUNDING = 2.0**-8
-"""Half a unit in the last of bfloat16's 8 bits, relative to a number."""
+ROUNDING = 2.0**-8  # half a unit in the last of bfloat16's 8 bits, relative to a number
 SUMMED = ROUNDING if precision.warning("bf16", "cpu") is None else 4 * ROUNDING
 """The same of a gradient, which the library adds up in bfloat16 where the processor has no products
 of it: that of images is there up to 1.3 roundings from the exact one."""

@@ -22,8 +22,7 @@ from fedrepro.cli import main
 from fedrepro.reports.settings import render
 
 PAGE = Path(__file__).parents[2] / "docs/settings.md"
-Told = dict[str, set[str]]
-"""By path, the values that a table tells."""
+Told = dict[str, set[str]]  # by path, the values that a table tells
 
 
 @cache

@@ -19,8 +19,7 @@ from tools.found import ROOT, trials_of
 
 pytestmark = pytest.mark.slow
 REFERENCE = json.loads(Path(__file__).with_name("reference.json").read_text("utf-8"))
-DRAWN = 0.01
-"""Of a relabelling p of more than eight rows: both sides draw their permutations."""
+DRAWN = 0.01  # of a relabelling p of more than eight rows: both sides draw their permutations
 
 
 def baseline(paper):

@@ -26,8 +26,7 @@ from tests.benchmark.small_papers import ROWS, Make, MakePaper
 parsl = pytest.importorskip("fedrepro.benchmark.execution.executors.parsl")
 pytestmark = [pytest.mark.slow, pytest.mark.cluster]
 
-PATIENCE_S = 300
-"""For what takes seconds on a machine of its own."""
+PATIENCE_S = 300  # for what takes seconds on a machine of its own
 
 
 @pytest.fixture
