@@ -29,11 +29,8 @@ NOT_STORED = "no finished trial is stored"
 
 @dataclass(frozen=True)
 class Finished:
-    """A trial that is there.
-
-    arrays: reads its arrays by name; raises `StoreError` if they are missing or damaged.
-    edited: files that were edited since it was made; none of the present code.
-    """
+    """A trial that is there. edited: files that were edited since it was made; none of the present
+    code. arrays: reads them by name; raises `StoreError` if they are missing or damaged."""
 
     record: TrialRecord
     arrays: Callable[[], Arrays] = dict

@@ -34,10 +34,8 @@ ENDS = "the run ends there"
 
 
 class UnresolvedError(SpecError):
-    """Everything for which an experiment has no config.
-
-    refused: options that a class refuses. missing: settings that are not given.
-    """
+    """Everything for which an experiment has no config. refused: options that a class refuses.
+    missing: settings that are not given."""
 
     def __init__(self, refused: Sequence[str], missing: Sequence[str]) -> None:
         self.refused = tuple(refused)
