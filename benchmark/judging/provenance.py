@@ -94,7 +94,8 @@ def run_on(plan: Plan, cells: Sequence[PlannedCell]) -> str:
 def _said(runs: Iterable[tuple[Any, ...]]) -> str:
     parts = []
     for values, noun in zip(zip(*runs, strict=True), ("", " clients", " rounds"), strict=True):
-        found = [str(value) for value in dict.fromkeys(values) if value is not None]
+        distinct = dict.fromkeys(value for value in values if value is not None)
+        found = [str(value) for value in (sorted(distinct) if noun else distinct)]
         if len(found) > _MOST:
             text = f"{found[0]} to {found[-1]}" if noun else f"{len(found)} data sets"
         else:
