@@ -293,7 +293,8 @@ def _directed(claim: Claim, contrasts: Contrasts) -> ClaimAnswer:
             reason = f"Smaller than published; {reason}"
     if claim.every_trial:
         kind, reason = "every trial", f"{ahead} of {n} trials as stated."
-        word = "HOLDS" if ahead == n and not any(is_flat) else otherwise
+        # Two trials agree by chance in a quarter of cases.
+        word = "HOLDS" if ahead == n and not any(is_flat) and whole.lies_above(0.0) else otherwise
     counts = k, shown, behind, opposite
     levels = None if ratio is None else contrasts.levels
     return ClaimAnswer(word, reason, kind, *counts, whole, printed, ratio, n, ahead, levels=levels)

@@ -183,6 +183,8 @@ def test_a_stated_size_is_compared_where_there_is_a_margin() -> None:
 def test_what_is_said_of_every_trial_holds_only_in_all() -> None:
     trials = arms(A=60, B=50)
     assert answered("'A' > 'B'", PRINTED, trials, every_trial=True).word == "HOLDS"
+    two = {"A": [60.0, 70.0], "B": [59.9, 60.0]}
+    assert answered("'A' > 'B'", PRINTED, two, every_trial=True).word == "OPEN"
     trials["A"] = [*trials["A"][:9], 49.0]
     found = answered("'A' > 'B'", PRINTED, trials, every_trial=True)
     assert (found.word, found.reason) == ("OPEN", "9 of 10 trials as stated.")
