@@ -40,6 +40,7 @@ def paper(tiny_paper: MakePaper, monkeypatch: pytest.MonkeyPatch) -> Paper:
     profile = replace(made.profiles["smoke"], looks=(2, 4))
     made = replace(made, tables=(table,), profiles={"smoke": profile})
     monkeypatch.setattr(_options, "load_paper", lambda id, root=None: made)
+    monkeypatch.setattr(_options, "load_papers", lambda root, ids: (made,))
     return made
 
 
