@@ -5,7 +5,7 @@ their backslash, so that such a cell is not understood.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
@@ -97,18 +97,19 @@ def label_of(text: str) -> str:
     return re.sub(r"\s+", " ", text.replace("\\sout", "")).strip()
 
 
-def decimal_commas(texts: Iterable[str]) -> bool:
-    """Whether some text can only mean a comma before decimals, as 84,3 and 0,843 do."""
-    return any(
-        re.search(r"(?<![\d.,])(?:\d+,(?:\d{1,2}|\d{4,})|0\d*,\d+)(?![\d,.])", one) for one in texts
-    )
+def decimal_marks(texts: Collection[str]) -> str:
+    """Which of comma and point some text has where only decimals can follow, as 84,3 and 0,843."""
+    sure = r"(?<![\d.,])(?:\d+{0}(?:\d{{1,2}}|\d{{4,}})|0\d*{0}\d+)(?![\d,.])"
+    found = {mark: re.compile(sure.format(f"[{mark}]")).search for mark in ",."}
+    return "".join(mark for mark, search in found.items() if any(map(search, texts)))
 
 
-def read_cell(text: str, commas: bool = False, brackets: bool = False) -> Read:
+def read_cell(text: str, marks: str = ".", brackets: bool = False) -> Read:
     """A cell's text as a number with its spread, a dash, words, or not understood.
 
-    commas: as decimal points. brackets: whether (2) is siunitx's uncertainty of the last digit.
+    marks: before decimals in its table. brackets: (2) is siunitx's uncertainty of the last digit.
     """
+    commas = "," in marks
     shown = label_of(text)
     text = re.sub(rf"(?<=\d)[{_THIN}\u202f](?=\d{{3}}(?!\d))", "", text.replace("\u2212", "−"))
     text = re.sub(r"\s+", " ", text).strip()
@@ -118,6 +119,8 @@ def read_cell(text: str, commas: bool = False, brackets: bool = False) -> Read:
     how = None
     if commas and re.search(r"\d\.\d{3}(?!\d)|\.\d*,|,\d*\.", text):
         return Read(shown, "odd")  # a point between thousands, or before decimals
+    if marks == ",." and re.search(r"(?<![\d.,])[1-9]\d{0,2},\d{3}(?!\d)", text):
+        return Read(shown, "odd")  # a comma as either
     if "," in text and re.search(r"\d,\d", text):
         how = "commas before decimals" if commas else "commas between thousands"
         text = re.sub(r"(?<=\d),(?=\d)", ".", text) if commas else text

@@ -20,7 +20,7 @@ from ..errors import FedreproError
 from . import limits, table_latex
 from .csv_text import UNNAMED, csv_rows
 from .printed import Printed
-from .table_cells import Read, decimal_commas, label_of, read_cell, text_of
+from .table_cells import Read, decimal_marks, label_of, read_cell, text_of
 
 _SECONDS = 60
 _NO_TABLE = "no table found: a header row and a row with numbers are needed"
@@ -235,8 +235,8 @@ def _csv(text: str) -> _Grid:
 def _labelled(grid: _Grid) -> Parsed:
     rows, told = grid.rows, list[str]()
     texts = [[cell.text for cell in row] for row in rows]
-    commas = decimal_commas(text for row in texts for text in row)
-    reads = [[_value(cell, commas, grid.brackets) for cell in row] for row in rows]
+    marks = decimal_marks([text for row in texts for text in row])
+    reads = [[_value(cell, marks, grid.brackets) for cell in row] for row in rows]
     first = next((i for i, row in enumerate(reads) if any(map(_is_number, row[1:]))), None)
     if first is None or len(texts[0]) < 2:
         raise FedreproError(_NO_TABLE)
@@ -282,8 +282,8 @@ def _labelled(grid: _Grid) -> Parsed:
     return Parsed(_unique(columns, "column"), unique, tuple(told))
 
 
-def _value(cell: _Cell, commas: bool, brackets: bool) -> Read:
-    read = read_cell(cell.text, commas, brackets)
+def _value(cell: _Cell, marks: str, brackets: bool) -> Read:
+    read = read_cell(cell.text, marks, brackets)
     if read.kind == "number" and (cell.wide > 1 or cell.repeated):
         return Read(read.text, "odd")  # of which of the places it is, is not said
     return read
