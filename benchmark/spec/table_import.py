@@ -363,8 +363,10 @@ def _row(row: Row) -> str:
     else:
         lines.append(f"method = {_text(row.method)}")
     is_number = re.compile(r"-?\d+(\.\d+)?").fullmatch
-    texts = (value.text if is_number(value.text) else _text(value.text) for value in row.values)
-    return "\n".join([*lines, f"published = [{', '.join(texts)}]"])
+    # Quotes alone would leave a number that is not understood a number.
+    texts = (f"{one.text} ?" if one.kind == "odd" else one.text for one in row.values)
+    cells = ", ".join(text if is_number(text) else _text(text) for text in texts)
+    return "\n".join([*lines, f"published = [{cells}]"])
 
 
 def _unique(labels: Sequence[tuple[str, ...]], what: str) -> tuple[tuple[str, ...], ...]:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.spec import table_cells, table_import
+from fedrepro.benchmark.spec.printed import Printed
 from fedrepro.benchmark.spec.table_import import Parsed, draft, parse
 from fedrepro.cli import main
 
@@ -54,7 +55,12 @@ def test_a_table_is_read_as_a_reader_sees_it_or_refused_by_line(source: str, see
             parse(source)
         assert str(error.value).startswith(seen.removeprefix("refused: "))
     else:
-        assert shown(parse(source)) == seen
+        parsed = parse(source)
+        assert shown(parsed) == seen
+        held = tomllib.loads(draft(parsed, table="1", title="t"), parse_float=Decimal)["rows"]
+        for row, one in zip(parsed.rows, held, strict=True):
+            is_number = [Printed.parse(str(cell)).value is not None for cell in one["published"]]
+            assert is_number == [value.kind == "number" for value in row.values]
 
 
 def test_of_at_least_sixty_tables_fifty_are_read_whole() -> None:

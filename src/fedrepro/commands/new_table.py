@@ -61,7 +61,7 @@ def execute(args: argparse.Namespace) -> int:
     for line in (*map(str, problems), *parsed.report()):
         print(line)
     if parsed.count("odd"):
-        print("the draft holds these cells as words: write them as they are printed")
+        print("the draft holds these cells as words, each with a ?: write them as they are printed")
     elif not problems:
         print(f"it passes `fedrepro check {args.paper}`; now fill in paper.toml, and here section,")
         print("margin, methods and claims")
