@@ -213,8 +213,7 @@ def _refuse_others(where: Path, named: Iterable[str]) -> None:
 
 def _of_images(where: Path) -> Found:
     found: Found = {}
-    inner = (one.name for one in where.iterdir() if one.is_dir())
-    _refuse_others(where, (name for name in inner if not name.startswith(".")))
+    _refuse_others(where, (one.name for one in where.glob("[!.]*") if one.is_dir()))
     beside = told_of(files_beside(where), where)
     for part in PARTS:
         if (where / part).is_dir():
@@ -266,8 +265,7 @@ def _of_torchvision(name: str, folder: Path, download: bool) -> Found:
         raise DataError(f"{name}: torchvision has no set of that name with parts train and test")
     given = {"download": download} if "download" in takes else {}
     found: Found = {}
-    others: dict[Part, str] = {"train": "trainval", "test": "val"}
-    for part, other in others.items():
+    for part, other in zip(PARTS[:2], ("trainval", "val"), strict=True):
         way = {"train": part == "train"} if "train" in takes else {"split": part}
         try:
             held = cls(root=str(folder), **given, **way)

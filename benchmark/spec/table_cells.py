@@ -109,7 +109,6 @@ def read_cell(text: str, marks: str = ".", brackets: bool = False) -> Read:
 
     marks: before decimals in its table. brackets: (2) is siunitx's uncertainty of the last digit.
     """
-    commas = "," in marks
     shown = label_of(text)
     text = re.sub(rf"(?<=\d)[{_THIN}\u202f](?=\d{{3}}(?!\d))", "", text.replace("\u2212", "−"))
     text = re.sub(r"\s+", " ", text).strip()
@@ -117,13 +116,13 @@ def read_cell(text: str, marks: str = ".", brackets: bool = False) -> Read:
     if shown in DASHES:
         return Read("—", "dash", None if shown else "empty cells taken as dashes")
     how = None
-    if commas and re.search(r"\d\.\d{3}(?!\d)|\.\d*,|,\d*\.", text):
+    if "," in marks and re.search(r"\d\.\d{3}(?!\d)|\.\d*,|,\d*\.", text):
         return Read(shown, "odd")  # a point between thousands, or before decimals
     if marks == ",." and re.search(r"(?<![\d.,])[1-9]\d{0,2},\d{3}(?!\d)", text):
         return Read(shown, "odd")  # a comma as either
     if "," in text and re.search(r"\d,\d", text):
-        how = "commas before decimals" if commas else "commas between thousands"
-        text = re.sub(r"(?<=\d),(?=\d)", ".", text) if commas else text
+        how = f"commas {'before decimals' if ',' in marks else 'between thousands'}"
+        text = re.sub(r"(?<=\d),(?=\d)", ".", text) if "," in marks else text
     found, odd = _CELL.fullmatch(text), Read(re.sub(r"([_^])\{([^{}]*)\}", r"\1\2", text), "odd")
     if found is None or not any(map(str.isdigit, found["value"])):
         words = text[:1].isalpha() or not any(map(str.isdigit, text))

@@ -123,8 +123,7 @@ class Parsed:
                 "columns are one experiment until each has its own setting, such as a line "
                 '`clients.data = "cifar10"`'
             )
-        skipped = [row for row in self.rows if row.method is None and not row.is_words]
-        if skipped:
+        if skipped := [row for row in self.rows if row.method is None and not row.is_words]:
             names = ", ".join("|".join(row.label) for row in skipped)
             how = "`fedrepro methods` lists them; to judge results, any name will do"
             yield f"no method is named by {names}: write one in place of skip ({how})"
@@ -149,8 +148,7 @@ def parse(text: str) -> Parsed:
 def _latex(text: str) -> _Grid:
     made, size, header, brackets = table_latex.plain(text)
     grid = _by_pandoc(made, "latex+raw_tex", text)
-    read = len(grid.rows), len(grid.rows[0]) if grid.rows else 0
-    if read != size:
+    if (read := (len(grid.rows), len(grid.rows[0]) if grid.rows else 0)) != size:
         said = f"pandoc reads {read[0]} rows of {read[1]} columns, the file has {size[0]} of "
         raise FedreproError(f"{said}{size[1]}; write out the author's own commands in it")
     return _Grid(grid.rows, grid.lines, header, "above the first rule" if header else "", brackets)
@@ -189,10 +187,9 @@ def _pandoc() -> str:
 
         return str(get_pandoc_path())
     except (ImportError, OSError):
-        found = shutil.which("pandoc")
-        if found is None:
-            raise FedreproError(HOW_TO_GET) from None
-        return found
+        if found := shutil.which("pandoc"):
+            return found
+        raise FedreproError(HOW_TO_GET) from None
 
 
 def _tables(blocks: Any) -> Iterator[Any]:
@@ -270,9 +267,8 @@ def _labelled(grid: _Grid) -> Parsed:
         above = [part or old for part, old in zip(own, above, strict=True)]
         label = tuple(filter(None, (group, *above))) or ("row",)
         made.append(Row(label, tuple(values), grid.lines[i]))
-        for part in own:
-            if "\\" in part:
-                told.append(f"line {grid.lines[i]}: label '{part}' holds what is not understood")
+        what = "holds what is not understood"
+        told += [f"line {grid.lines[i]}: label '{part}' {what}" for part in own if "\\" in part]
     if not made:
         raise FedreproError(_NO_TABLE)
     taken = Counter(value.how for row in made for value in row.values if value.how)

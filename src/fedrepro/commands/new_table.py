@@ -58,15 +58,13 @@ def execute(args: argparse.Namespace) -> int:
     new = {} if (folder / PAPER_FILE).exists() else {folder / PAPER_FILE: paper}
     write_new({**new, folder / f"{args.table}.toml": text})
     problems, _ = check([load_paper(args.paper, root)])
-    for line in (*map(str, problems), *parsed.report()):
-        print(line)
+    print(*problems, *parsed.report(), sep="\n")
     if parsed.count("odd"):
         print("the draft holds these cells as words, each with a ?: write them as they are printed")
     elif not problems:
         print(f"it passes `fedrepro check {args.paper}`; now fill in paper.toml, and here section,")
         print("margin, methods and claims")
-    for line in parsed.lacks(args.metric):
-        print(line)
+    print(*parsed.lacks(args.metric), sep="\n")
     return 2 if problems else 1 if parsed.count("odd") else 0
 
 
