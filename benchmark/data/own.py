@@ -15,7 +15,9 @@ import hashlib
 import importlib
 import inspect
 import math
-from collections.abc import Iterable, Mapping
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -174,7 +176,9 @@ def _of_csv(file: Path) -> Found:
         raise DataError(f"{file} lacks the column '{lacking[0]}'; {said}")
     if (empty := table.isna().any(axis=1)).any():
         raise DataError(f"{file}, line {2 + int(empty.argmax())}: there is an empty cell")
-    pixels = table.drop(columns=["label", "split"]).to_numpy()
+    pictures = table.drop(columns=["label", "split"])
+    _refuse_disorder(file, list(map(str, pictures)))
+    pixels = pictures.to_numpy()
     if pixels.dtype.kind not in "iu" or not ((pixels >= 0) & (pixels <= 255)).all():
         raise DataError(f"{file}: pixels must be whole numbers from 0 to 255, in every line")
     labels = table["label"].to_numpy()
@@ -185,6 +189,21 @@ def _of_csv(file: Path) -> Found:
             images = pixels.astype(np.uint8).reshape(-1, side, side, channels)
             return _by_split(file, images, words, table["split"])
     raise DataError(f"{file}: {pixels.shape[1]} pixels make no square image; save it as .npz")
+
+
+def _refuse_disorder(file: Path, names: Sequence[str]) -> None:
+    """`DataError` if a column is named as no pixel, or its last number is below one before."""
+    kinds = Counter(re.sub(r"\d+", "#", name) for name in names)
+    most, reached = max(kinds.values(), default=0), Counter[str]()
+    for name in names:
+        if kinds[re.sub(r"\d+", "#", name)] < most:
+            said = "is named unlike most: leave it out, or name it as them if it is a pixel"
+            raise DataError(f"{file}: column '{name}' {said}")
+        row, (*_, number) = re.sub(r"\d+(?=\D*$)", "#", name), ("0", *re.findall(r"\d+", name))
+        if int(number) < reached[row]:
+            said = f"stands after number {reached[row]}: order the columns by number"
+            raise DataError(f"{file}: column '{name}' {said}")
+        reached[row] = int(number)
 
 
 def _by_split(

@@ -41,7 +41,10 @@ def save_images(folder: Path, channels: int = 1) -> None:
 @pytest.mark.parametrize("channels", [1, 3])
 def test_every_format_gives_the_same_images_and_checksum(tmp_path: Path, channels: int) -> None:
     save_npz(tmp_path, images=pictures(channels))
-    table = pd.DataFrame(pictures(channels).reshape(N, -1)).assign(label=LABELS, split=SPLIT)
+    names = [f"{i // SIDE}x{i % SIDE}" if channels == 1 else f"{'rgb'[i % 3]}{i // 3}"
+             for i in range(channels * SIDE**2)]  # fmt: skip
+    table = pd.DataFrame(pictures(channels).reshape(N, -1), columns=names)
+    table = table.assign(label=LABELS, split=SPLIT)
     table.to_csv(tmp_path / "own.csv", index=False)
     whole = content("own.npz", tmp_path)
     wanted = torch.from_numpy(pictures(channels).reshape(N, SIDE, SIDE, channels))
@@ -141,6 +144,8 @@ def test_arrays_that_are_no_data_set_are_refused(
         ("label,split,a\n1,train,2.5\n", "whole numbers from 0 to 255"),
         ("label,split,a\n1,train,256\n", "whole numbers from 0 to 255"),
         ("label,split,a,b\n1,train,2,3\n", "2 pixels make no square image"),
+        ("label,split,2x9,2x10,3x10,3x9\n1,train,1,2,3,4\n", "'3x9' stands after number 10"),
+        (",label,split,1,2,3\n0,1,train,1,2,3\n", "'Unnamed: 0' is named unlike most"),
         ("label,split,a\n1,train,2\n,test,2\n", "line 3: there is an empty cell"),
         ("", "cannot be read: EmptyDataError"),
     ],
