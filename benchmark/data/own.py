@@ -99,6 +99,9 @@ def _numbered(name: str, found: Found) -> tuple[dict[Part, Stored], int]:
     if apart := sorted({*map(str, classes)} ^ {*map(str, tested)}):
         said = f"only one has {', '.join(apart[:6])}"
         raise DataError(f"{name}: train and test must have the same classes; {said}")
+    words = Counter(" ".join(str(one).split()) for one in classes)
+    if twice := [word for word, n in words.items() if n > 1]:
+        raise DataError(f"{name}: spaces alone tell labels '{twice[0]}' apart; write them one way")
     planes = {part: _planes(name, one[0]) for part, one in found.items()}
     if len(shapes := {one.shape[1:] for one in planes.values()}) > 1:
         raise DataError(f"{name}: its parts hold images of several shapes: {sorted(shapes)}")
@@ -120,19 +123,19 @@ def _numbered(name: str, found: Found) -> tuple[dict[Part, Stored], int]:
 
 def _planes(name: str, images: NDArray[Any]) -> NDArray[np.uint8]:
     """Images as n x channels x height x width; colour images without colour have one channel."""
-    if images.dtype != np.uint8:
+    if images.dtype != np.uint8 or (images.size and images.max() < 2):
+        held = "0 and 1 alone" if images.dtype == np.uint8 else images.dtype
         raise DataError(
-            f"{name}: images must be uint8 (0 to 255), not {images.dtype}; of numbers from 0 to 1 "
-            "make (255 * images).round().astype('uint8')"
+            f"{name}: images must be uint8 (0 to 255), not {held}; of numbers from 0 to 1 make "
+            "(255 * images).round().astype('uint8')"
         )
-    planes = images[:, None] if images.ndim == 3 else images
-    if planes.ndim != 4 or not {1, 3} & {planes.shape[1], planes.shape[3]}:
+    colour = [axis for axis in (1, 3) if images.ndim == 4 and images.shape[axis] in (1, 3)]
+    if images.ndim != 3 and len(colour) != 1:  # of two, which is meant is not said
         raise DataError(
             f"{name}: {images.shape} is no shape of images, which is n x height x width for grey "
-            "ones and n x height x width x 3 for colour"
+            "ones, n x height x width x 3 for colour, and more than 3 pixels a side"
         )
-    if planes.shape[1] not in (1, 3):
-        planes = planes.transpose(0, 3, 1, 2)
+    planes = images[:, None] if images.ndim == 3 else np.moveaxis(images, colour[0], 1)
     is_grey = bool((planes == planes[:, :1]).all())
     return np.ascontiguousarray(planes[:, :1] if is_grey else planes)
 
