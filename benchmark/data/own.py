@@ -105,19 +105,22 @@ def _numbered(name: str, found: Found) -> tuple[dict[Part, Stored], int]:
     planes = {part: _planes(name, one[0]) for part, one in found.items()}
     if len(shapes := {one.shape[1:] for one in planes.values()}) > 1:
         raise DataError(f"{name}: its parts hold images of several shapes: {sorted(shapes)}")
-    in_train, in_test = (
-        [hashlib.sha256(one.tobytes()).digest() for one in planes[part]] for part in PARTS[:2]
-    )
-    known, parts = {*in_train}, dict[Part, Stored]()
-    same = sum(one in known for one in in_test)
-    both = f"{same} of {len(in_test)} test images are training images, too"
-    for part, (_, labels, note) in found.items():
-        if same and part == "test":
-            note = f"{note}; {both}" if note else both
-        numbers = None if part == "unlabeled" else np.searchsorted(classes, labels)
-        labelled = None if numbers is None else torch.from_numpy(numbers)
+    known, parts = set[bytes](), dict[Part, Stored]()
+    for part in (one for one in PARTS if one in found):
+        _, labels, note = found[part]
+        labelled, notes = None, [note] if note else []
+        if part != "unlabeled":
+            labelled = torch.from_numpy(np.searchsorted(classes, labels))
+            images = [hashlib.sha256(one.tobytes()).digest() for one in planes[part]]
+            classes_of = Counter(one for one, _ in {*zip(images, labels.tolist(), strict=True)})
+            if mixed := sum(classes_of[one] > 1 for one in images):
+                notes.append(f"{mixed} of {len(images)} images also stand under another class")
+            if same := sum(one in known for one in images):
+                notes.append(f"{same} of {len(images)} test images are training images, too")
+            known |= {*images}
         # What a checksum names is what was meant, whatever its maker says of releases.
-        parts[part] = Stored(torch.from_numpy(planes[part]), labelled, True, name, note)
+        own = torch.from_numpy(planes[part]), labelled, True, name, "; ".join(notes) or None
+        parts[part] = Stored(*own)
     return parts, len(classes)
 
 

@@ -96,13 +96,17 @@ def test_images_in_both_training_and_test_are_counted(tmp_path: Path) -> None:
     images = pictures()
     images[[1, 3, 5]] = images[2]
     parts = content("own.npz", save_npz(tmp_path, images=images, more=LABELS)).parts
-    said = "arrays that were not read: more; 3 of 12 test images are training images, too"
-    assert (parts["test"].note, parts["train"].note) == (said, said.partition(";")[0])
+    said = "3 of 12 test images are training images, too"
+    first = "arrays that were not read: more"
+    both = f"{first}; 3 of 12 images also stand under another class; {said}"
+    assert (parts["test"].note, parts["train"].note) == (both, first)
+    images[[0, 1]] = images[2]  # of the classes 0 and 1
+    parts = content("own.npz", save_npz(tmp_path, images=images)).parts
+    assert parts["train"].note == "2 of 12 images also stand under another class"
     save_images(tmp_path)
     (tmp_path / "own/test").rename(tmp_path / "other")
     (tmp_path / "own/test").symlink_to("train")
-    said = f"12 of 12{said.partition('3 of 12')[2]}"
-    assert content("own/", tmp_path).parts["test"].note == said
+    assert content("own/", tmp_path).parts["test"].note == f"12{said[1:]}"
 
 
 def test_data_are_found_where_one_stands_and_else_missing(
