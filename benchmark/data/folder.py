@@ -2,8 +2,7 @@
 
 How the pixels of a file become 0 to 255, so that no image is changed unnoticed:
 
-- grey or colour of 8 bits: as they are; of 1 bit: 0 and 255;
-- a palette: its colours;
+- grey or colour of 8 bits: as they are; of 1 bit: 0 and 255; of a palette: its colours;
 - an alpha channel or a transparent colour: left out where every pixel is opaque. Transparent pixels
   are refused: what they show depends on a background that the file does not name;
 - the orientation of EXIF is applied; files of several frames are refused;
@@ -60,9 +59,8 @@ def read_folder(
         raise DataError(f"{where} cannot be read ({error})") from error
     if not paths:
         raise DataError(f"{where} {none}")
-    pixels = torch.from_numpy(_decoded(paths, channels))
     held = None if n_classes is None else torch.tensor(labels)
-    return pixels, held, told_of(passed, where.parent)
+    return torch.from_numpy(_decoded(paths, channels)), held, told_of(passed, where.parent)
 
 
 def files_beside(where: Path) -> list[str]:
@@ -107,15 +105,18 @@ def _images_in(folder: str, nested: bool) -> tuple[list[str], list[str]]:
     """The paths of the images in a folder, by name, and of the files that are none."""
     images, others = list[str](), list[str]()
     with os.scandir(folder) as entries:
-        for entry in (e for e in entries if e.name[0] != "."):
+        for entry in entries:
             name = entry.name.lower()
-            if entry.is_dir():
+            is_image = name.endswith((*FORMATS,))
+            if name[0] == ".":
+                others += [entry.path] * is_image
+            elif entry.is_dir():
                 if not nested:
                     raise DataError(f"{entry.path} is a folder inside of a class; move its images")
             elif name.endswith(_OTHER_IMAGES):
                 raise DataError(f"{entry.path} is of a format that is not read; save it as PNG")
             else:
-                (images if name.endswith((*FORMATS,)) else others).append(entry.path)
+                (images if is_image else others).append(entry.path)
     return sorted(images), sorted(others)
 
 

@@ -64,9 +64,9 @@ def test_files_that_are_no_images_are_left_out_and_said(photos: Path) -> None:
     (photos / "stl10" / "train" / ".hidden").mkdir()
     loaded = read(photos)
     assert len(loaded.images) == 20
-    assert loaded.passed == "2 other files were not read (first train/ship/Thumbs.db)"
+    assert loaded.passed == "3 other files were not read (first train/ship/._0.png)"
     (ship.parent / "readme.txt").write_text("x")
-    assert read(photos).passed == "3 other files were not read (first train/readme.txt)"
+    assert read(photos).passed == "4 other files were not read (first train/readme.txt)"
 
 
 def test_hidden_folders_hold_no_unlabelled_images(photos: Path) -> None:
