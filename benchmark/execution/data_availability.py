@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import torch
+
 from ...methods import registry
 from ...methods.seeds import Seeds
 from .. import data
@@ -18,20 +20,21 @@ Wanted = tuple[str, str, int | None]  # name of a data set, part, number of imag
 
 @dataclass
 class DataAvailability:
-    """The data sets in one folder; each part is read once, for its checksum or why it has none."""
+    """The data sets in one folder, each part read once. partly: what own partitions leave out."""
 
     data_dir: Path | None
     download: bool
     _found: dict[Wanted, str | DataError] = field(default_factory=dict)
     _dealt: dict[str, str | None] = field(default_factory=dict)
+    partly: list[str] = field(default_factory=list)
 
     def problem(self, config: RunConfig) -> str | None:
         """Why training could not read its data, as one sentence; None if it could."""
         for wanted in portions_of(config):
-            found = self._look(wanted, self.download)
-            if isinstance(found, DataError):
+            if isinstance(found := self._look(wanted, self.download), DataError):
                 return str(found)
-        return self._not_dealt(config) if is_own(config.data["name"]) else None
+        said = self._not_dealt(config)
+        return said if is_own(config.data["name"]) else None
 
     def changed(self, config: RunConfig, record: TrialRecord) -> list[str]:
         """Parts that are there, but with another content than `record` was trained on."""
@@ -41,20 +44,27 @@ class DataAvailability:
         return [one for one in before if isinstance(now[one], str) and now[one] != before[one]]
 
     def _not_dealt(self, config: RunConfig) -> str | None:
-        """Why data of one's own cannot be dealt to the clients, whom the paper made for others."""
+        """Why data cannot be dealt to the clients, where data or partition are one's own."""
         wanted, clients = config.data, config.clients
         if clients is None or config.stage == "costs":
             return None
         key = json.dumps([wanted, clients], sort_keys=True)
         if key not in self._dealt:
+            self._dealt[key] = None
+            partition = registry.make("partition", clients["partition"], clients)
+            is_known = type(partition).__module__.startswith("fedrepro.")
+            if is_known and not is_own(wanted["name"]):
+                return None
             train, test = (
                 data.load(wanted["name"], wanted[part], data_dir=self.data_dir, images=images)
                 for part, images in (("part", wanted["images"]), ("test_part", None))
             )
-            partition = registry.make("partition", clients["partition"], clients)
-            self._dealt[key] = None
             try:
-                partition.deal(train.portion, test.portion, train.n_classes, Seeds(0))
+                dealt = partition.deal(train.portion, test.portion, train.n_classes, Seeds(0))
+                used, n = len({*torch.cat(dealt.train_of).tolist()}), len(train.portion)
+                if used < n and not is_known:
+                    said = f"{clients['partition']} deals {used} of {n} training images"
+                    self.partly.append(f"{said} of {wanted['name']}")
             except ValueError as error:
                 said = registry.told(error, [clients["partition"]]).removeprefix("ValueError: ")
                 self._dealt[key] = f"{wanted['name']} does not suit the paper's clients: {said}"

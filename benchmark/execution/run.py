@@ -136,6 +136,8 @@ def _sort_out(
             done.not_run[config.key] = reason
     todo = [job for job in todo if job.config.key not in done.not_run]
     say(f"{len(todo)} trials to train, {done.reused} reused from {store.root}")
+    for sentence in dict.fromkeys(available.partly):
+        say(sentence)
     for edited, n in stale.most_common():
         noun = "trial was" if n == 1 else "trials were"
         say(f"stale: {edited} has changed since {n} {noun} made")

@@ -204,6 +204,16 @@ def test_data_partition_and_metric_of_a_package_come_to_a_report(capsys: Said) -
     assert (facts.low, facts.high, facts.lower_is_better) == (0.0, 2.0, True)
 
 
+def test_images_that_a_partition_leaves_out_are_said(capsys: Said) -> None:
+    for name, left in (("whole", ""), ("fewer", " - 7")):
+        text = FILES["blocks.py"].replace("len(train))", f"len(train){left})")
+        Path(f"ownlab/{name}.py").write_text(text)
+        write_paper("digits", f'"ownlab.{name}"')
+        assert main(["run", "mine", "--profile", "smoke", "--jobs", "0", "--trials", "1"]) == 0
+        said = f"ownlab.{name} deals 593 of 600 training images of digits\n"
+        assert (said in capsys.readouterr().err) == bool(left)
+
+
 def test_of_several_classes_in_a_module_a_name_chooses_one(place: Path, capsys: Said) -> None:
     (place / "ownlab" / "both.py").write_text(FILES["stripes.py"] + FILES["brier.py"])
     with (place / "ownlab" / "both.py").open("a") as file:
