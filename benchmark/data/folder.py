@@ -38,7 +38,6 @@ def read_folder(
     where: Path, channels: int, n_classes: int | None
 ) -> tuple[Tensor, Tensor | None, str]:
     """Images (uint8, n x channels x height x width), labels, and what was not read.
-
     Classes are numbered in the order of their folders' names, as numbers where all names are, and
     the parts `train` and `test` must name the same ones. With `n_classes` None all images below
     `where` are taken, without labels; with 0 there may be any number of classes. Raises `DataError`

@@ -111,13 +111,13 @@ def _numbered(name: str, found: Found) -> tuple[dict[Part, Stored], int]:
         labelled, notes = None, [note] if note else []
         if part != "unlabeled":
             labelled = torch.from_numpy(np.searchsorted(classes, labels))
-            images = [hashlib.sha256(one.tobytes()).digest() for one in planes[part]]
-            classes_of = Counter(one for one, _ in {*zip(images, labels.tolist(), strict=True)})
-            if mixed := sum(classes_of[one] > 1 for one in images):
-                notes.append(f"{mixed} of {len(images)} images also stand under another class")
-            if same := sum(one in known for one in images):
-                notes.append(f"{same} of {len(images)} test images are training images, too")
-            known |= {*images}
+            held = [hashlib.sha256(one.tobytes()).digest() for one in planes[part]]
+            classes_of = Counter(one for one, _ in {*zip(held, labels.tolist(), strict=True)})
+            if mixed := sum(classes_of[one] > 1 for one in held):
+                notes.append(f"{mixed} of {len(held)} images also stand under another class")
+            if same := sum(one in known for one in held):
+                notes.append(f"{same} of {len(held)} test images are training images, too")
+            known |= {*held}
         # What a checksum names is what was meant, whatever its maker says of releases.
         own = torch.from_numpy(planes[part]), labelled, True, name, "; ".join(notes) or None
         parts[part] = Stored(*own)

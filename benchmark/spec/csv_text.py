@@ -18,7 +18,6 @@ def csv_rows(text: str, place: str) -> list[tuple[int, list[str]]]:
 
     Between fields stands what a first line `sep=;` says, else a comma, semicolon or tab. Empty
     fields behind the last column, of commas at the end of lines, are left out.
-
     place: stands before the number of a line in errors. Raises `FedreproError` for lines that are
     no CSV, and for a line with more or fewer fields than the first one.
     """

@@ -47,9 +47,7 @@ _CELL = re.compile(
 @dataclass(frozen=True)
 class Read:
     """A cell as a spec has it.
-
-    kind: `odd` for what is not understood. how: what was taken for what, if readers may differ.
-    """
+    kind: `odd` for what is not understood. how: what was taken for what, if readers may differ."""
 
     text: str
     kind: Literal["number", "dash", "words", "odd"]
@@ -106,7 +104,6 @@ def decimal_marks(texts: Collection[str]) -> str:
 
 def read_cell(text: str, marks: str = ".", brackets: bool = False) -> Read:
     """A cell's text as a number with its spread, a dash, words, or not understood.
-
     marks: before decimals in its table. brackets: (2) is siunitx's uncertainty of the last digit.
     """
     shown = label_of(text)

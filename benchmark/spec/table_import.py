@@ -87,9 +87,7 @@ class Row:
 @dataclass(frozen=True)
 class Parsed:
     """A table as text: labels of columns and rows (parts from outer to inner), and values.
-
-    told: what was taken for what, a line each.
-    """
+    told: what was taken for what, a line each."""
 
     columns: tuple[tuple[str, ...], ...]
     rows: tuple[Row, ...]

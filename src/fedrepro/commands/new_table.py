@@ -38,8 +38,7 @@ _PUBLISHED = """\
 def execute(args: argparse.Namespace) -> int:
     """Writes the draft and checks the paper; 2 for problems, 1 if a cell was not understood."""
     for option, name in (("--paper", args.paper), ("--table", args.table)):
-        refused = limits.name_problem(name)
-        if refused is not None:
+        if (refused := limits.name_problem(name)) is not None:
             raise FedreproError(f"{option}: {refused}")
     for option, text in (("--title", args.title), ("--metric", args.metric)):
         if text.encode("utf-8", "ignore").decode() != text:

@@ -41,11 +41,9 @@ def save_images(folder: Path, channels: int = 1) -> None:
 @pytest.mark.parametrize("channels", [1, 3])
 def test_every_format_gives_the_same_images_and_checksum(tmp_path: Path, channels: int) -> None:
     save_npz(tmp_path, images=pictures(channels))
-    names = [f"{i // SIDE}x{i % SIDE}" if channels == 1 else f"{'rgb'[i % 3]}{i // 3}"
-             for i in range(channels * SIDE**2)]  # fmt: skip
+    names = [f"{'rgb'[i % channels]}{i // channels}" for i in range(channels * SIDE**2)]
     table = pd.DataFrame(pictures(channels).reshape(N, -1), columns=names)
-    table = table.assign(label=LABELS, split=SPLIT)
-    table.to_csv(tmp_path / "own.csv", index=False)
+    table.assign(label=LABELS, split=SPLIT).to_csv(tmp_path / "own.csv", index=False)
     whole = content("own.npz", tmp_path)
     wanted = torch.from_numpy(pictures(channels).reshape(N, SIDE, SIDE, channels))
     test = wanted.permute(0, 3, 1, 2)[SPLIT == "test"]
@@ -94,19 +92,15 @@ def test_a_name_with_a_checksum_is_held_to_it(tmp_path: Path) -> None:
 
 def test_images_in_both_training_and_test_are_counted(tmp_path: Path) -> None:
     images = pictures()
-    images[[1, 3, 5]] = images[2]
+    images[[0, 1, 3, 5]] = images[2]  # of the classes 0, 0, 1 and 2
     parts = content("own.npz", save_npz(tmp_path, images=images, more=LABELS)).parts
-    said = "3 of 12 test images are training images, too"
-    first = "arrays that were not read: more"
-    both = f"{first}; 3 of 12 images also stand under another class; {said}"
-    assert (parts["test"].note, parts["train"].note) == (both, first)
-    images[[0, 1]] = images[2]  # of the classes 0 and 1
-    parts = content("own.npz", save_npz(tmp_path, images=images)).parts
-    assert parts["train"].note == "2 of 12 images also stand under another class"
+    other, said = "images also stand under another class", "test images are training images, too"
+    assert parts["train"].note == f"arrays that were not read: more; 2 of 12 {other}"
+    assert parts["test"].note == f"arrays that were not read: more; 3 of 12 {other}; 3 of 12 {said}"
     save_images(tmp_path)
     (tmp_path / "own/test").rename(tmp_path / "other")
     (tmp_path / "own/test").symlink_to("train")
-    assert content("own/", tmp_path).parts["test"].note == f"12{said[1:]}"
+    assert content("own/", tmp_path).parts["test"].note == f"12 of 12 {said}"
 
 
 def test_data_are_found_where_one_stands_and_else_missing(
