@@ -7,7 +7,10 @@ from ..benchmark.results import CellResult, Report, TableResult
 from .strips import printed_value
 
 Row = dict[str, Any]
-OF_TRIALS = ("paper", "profile", "table", "row", "column", "metric", "unit", "seed", "value")
+OF_TRIALS = (
+    "paper", "profile", "table", "row", "column", "metric", "unit", "seed", "value",
+    "edited_files", "departures", "series",
+)  # fmt: skip
 
 
 def cells(report: Report, tables: Iterable[TableResult]) -> Iterator[Row]:
@@ -33,12 +36,14 @@ def cells(report: Report, tables: Iterable[TableResult]) -> Iterator[Row]:
 
 
 def trials(report: Report) -> Iterator[Row]:
-    """A row for each cell and seed that has a value."""
+    """A row for each cell and seed that has a value, and how it was made: files edited since,
+    departures from the paper, and the series, whose seeds are no pairs of another's."""
     for table in report.tables:
         for cell in table.cells:
-            place = _place(report, table, cell)
+            made = {"edited_files": len(report.edited), "departures": len(cell.departures)}
             for seed, value in report.seeded(cell):
-                yield {**place, "seed": seed, "value": value}
+                own = {"seed": seed, "value": value, **made, "series": report.series}
+                yield _place(report, table, cell) | own
 
 
 def claims(report: Report, tables: Iterable[TableResult]) -> Iterator[Row]:

@@ -17,8 +17,9 @@ from ..spec.problems import name_of, read_text, suggestion
 
 COLUMNS = ("table", "row", "column", "seed", "value")
 OPTIONAL = ("metric", "unit", "round")
-OURS = ("paper", "profile", "edited_files")
-"""More columns of `report.trials.csv`: of these only the paper is read."""
+OURS = ("paper", "profile", "edited_files", "departures", "series")
+"""More columns of `report.trials.csv`: how it was made."""
+_MADE = {"edited_files": "edited", "departures": "departs from the paper", "series": "series {}"}
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
 _WHOLE = re.compile(r"(\d{1,18})(?:\.0*)?")
 _SHOWN = 60  # characters of a text that an error repeats
@@ -30,7 +31,8 @@ class Row:
 
     place: file and line, for errors. row, column: parts of a label joined by `|`. unit: `fraction`
     or `%` where it is not the table's own. metric, round: what the value is said to be. profile: of
-    ours under which it was made, `(edited)` after it where files were edited since.
+    ours under which it was made, and how else, as in `paper (edited) (series 2)`. source: the file,
+    run, key and round of an export. offset: what was added to its rounds.
     """
 
     place: str
@@ -43,6 +45,8 @@ class Row:
     unit: str | None = None
     round: str | None = None
     profile: str = ""
+    source: tuple[object, ...] | None = None
+    offset: int = 0
 
 
 def read_rows(file: Path, paper: str) -> list[Row]:
@@ -66,13 +70,14 @@ def from_records(records: Iterable[tuple[str, Mapping[str, Any]]], paper: str) -
             raise refused(place, f"paper is {shown(of)}, and {paper} is judged")
         value = number(record["value"], place)
         if value is not None:
-            more = {name: _text(record.get(name)) or None for name in OPTIONAL}
+            metric, unit, round = (_text(record.get(name)) or None for name in OPTIONAL)
             row, column = joined(record["row"]), joined(record["column"])
             seed = whole_number(record["seed"], place)
-            edited = _text(record.get("edited_files")) not in ("", "0")
-            profile = _text(record.get("profile")) + (" (edited)" if edited else "")
+            made = {name: _text(record.get(name)) for name in _MADE}
+            said = [f"({_MADE[one].format(n)})" for one, n in made.items() if n not in ("", "0")]
+            profile = " ".join(filter(None, (_text(record.get("profile")), *said)))
             table = _text(record["table"])
-            rows.append(Row(place, table, row, column, seed, value, **more, profile=profile))
+            rows.append(Row(place, table, row, column, seed, value, metric, unit, round, profile))
     return rows
 
 

@@ -7,12 +7,8 @@ from .. import rows
 from .csv import table
 
 FILE = "report.trials.csv"
-COLUMNS = (*rows.OF_TRIALS, "edited_files")
 
 
 def render(reports: Sequence[Report]) -> str:
     """A header and one line for each cell and seed that has a value, in the unit of the cell."""
-    lines = (
-        {**row, "edited_files": len(one.edited)} for one in reports for row in rows.trials(one)
-    )
-    return table(COLUMNS, lines)
+    return table(rows.OF_TRIALS, (row for one in reports for row in rows.trials(one)))

@@ -15,11 +15,13 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from fedrepro.benchmark.claims.answer import ClaimWord
+from fedrepro.benchmark.external.rows import from_records
 from fedrepro.benchmark.judging.answers import TableWord
 from fedrepro.benchmark.judging.judge import judge
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.results import Detail, Report, Verdict
 from fedrepro.benchmark.spec.load import load_paper, paper_ids
+from fedrepro.reports.rows import OF_TRIALS
 from fedrepro.reports.scoreboard import counts, exit_code
 from fedrepro.reports.writers import csv as csv_format
 from fedrepro.reports.writers import json as json_format
@@ -43,14 +45,19 @@ def outcomes(report: Report) -> dict[str, str]:
 
 
 def test_every_trial_is_a_line_with_its_seed(report: Report) -> None:
-    cell = replace(report.tables[0].cells[0], trials=(80.0, None, 81.0625))
+    cell = replace(report.tables[0].cells[0], trials=(80.0, None, 81.0625), departures=(0, 1))
     known = replace(report, tables=(replace(report.tables[0], cells=(cell,)),))
     lines = list(csv.DictReader(io.StringIO(trials.render([known]))))
     assert [(line["seed"], line["value"]) for line in lines] == [("0", "80.0"), ("2", "81.0625")]
     assert {(line["row"], line["column"]) for line in lines} == {
         ("|".join(cell.row), "|".join(cell.column))
     }
-    assert [*lines[0]] == list(trials.COLUMNS)
+    assert [*lines[0]] == list(OF_TRIALS)
+
+    known = replace(known, edited=("methods/a.py",), series=7)
+    lines = list(csv.DictReader(io.StringIO(trials.render([known]))))
+    rows = from_records([("a:2", one) for one in lines], "toy")
+    assert {one.profile for one in rows} == {"reduced (edited) (departs from the paper) (series 7)"}
 
 
 @pytest.mark.parametrize("writer", [csv_format, trials])
