@@ -44,6 +44,8 @@ def bind_rows(rows: Iterable[Row], plan: Plan, protocol: ProtocolScale) -> Value
     """
     first, cells = _first(plan.cells), {one.cell.key: one.cell for one in plan.cells}
     found: dict[CellKey, dict[int, Row]] = {}
+    runs = {one.cell.key: run_of(one) for one in plan.cells}
+    made: dict[object, tuple[str, tuple[object, int]]] = {}
     for row in rows:
         cell = cell_of(row, plan.paper)
         if row.table not in plan.tables:
@@ -51,6 +53,10 @@ def bind_rows(rows: Iterable[Row], plan: Plan, protocol: ProtocolScale) -> Value
             raise refused(row.place, f"table '{row.table}' is not judged here{hint}")
         if problem := _problem(row, cell, protocol):
             raise refused(row.place, problem)
+        trial = runs[cell.key], row.seed
+        place, known = made.setdefault(row.source or trial, (row.place, trial))
+        if known != trial:
+            raise refused(row.place, f"this value is that of another trial; first at {place}")
         trials = found.setdefault(first[cell.key], {})
         before = trials.get(row.seed)
         again = before is not None and (before.row, before.column) == (row.row, row.column)
@@ -80,10 +86,14 @@ def _first(cells: Sequence[PlannedCell]) -> dict[CellKey, CellKey]:
     for one in cells:
         key = one.cell.key
         if why_not(one.cell) is None:
-            run = key_of(one.cell.experiment) if one.config is None else one.config.key
-            of_run = (one.cell.table, run, one.cell.metric, one.cell.unit, one.read)
+            of_run = (one.cell.table, run_of(one), one.cell.metric, one.cell.unit, one.read)
             first[key] = groups.setdefault(of_run, key)
     return first
+
+
+def run_of(one: PlannedCell) -> object:
+    """What cells share that show one run."""
+    return key_of(one.cell.experiment) if one.config is None else one.config.key
 
 
 def cell_of(row: Row, paper: Paper) -> Cell:

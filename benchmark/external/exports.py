@@ -75,7 +75,7 @@ def read_map(file: Path, paper: Paper) -> list[Row]:
         raise FedreproError(f"{file}: a map of exports needs [[results]], one for each value")
     where = lines.find_lines(report.text)
     read: dict[tuple[str, str], Curves] = {}
-    rows, used = [], dict[tuple[object, ...], tuple[str, str, int]]()
+    rows = []
     for i, own in enumerate(entries):
         place = f"{name_of(file)}:{lines.line_of(where, ('results', i))}"
         problems = FileProblems(file, "")
@@ -85,19 +85,18 @@ def read_map(file: Path, paper: Paper) -> list[Row]:
         row = Row(place, entry.table, joined(entry.row), joined(entry.column), entry.seed, 0.0,
                   unit=entry.unit)  # fmt: skip
         at = entry.round or cell_of(row, paper).read
-        source = file.parent / entry.file
+        source = (file.parent / entry.file).resolve()
         known = entry.tool, str(source)
         if known not in read:
             curves = read[known] = defaultdict(lambda: defaultdict(list))
             for run, key, n, value in _READERS[entry.tool](source):
                 curves[run][key] += () if value is EMPTY else ((n, value),)
-        value_of = (*known, entry.run, entry.key, at, entry.table)
-        first, *trial = used.setdefault(value_of, (place, row.row, row.seed))
-        if trial != [row.row, row.seed]:
-            raise refused(place, f"this value is that of another trial; first at {first}")
-        points = _choose(read[known], entry.run, entry.key, place)
-        value, taken = _value_at([(n + entry.offset, value) for n, value in points], at, place)
-        rows.append(replace(row, value=value, round=str(taken)))
+        run, key = _choose(read[known], entry.run, entry.key, place)
+        points = [(n + entry.offset, value) for n, value in read[known][run][key]]
+        value, taken = _value_at(points, at, place)
+        in_file = taken if isinstance(taken, str) else taken - entry.offset
+        of = (*known, run, key, in_file, entry.table)
+        rows.append(replace(row, value=value, round=str(taken), source=of, offset=entry.offset))
     return rows
 
 
@@ -177,8 +176,8 @@ _READERS: Mapping[str, Callable[[Path], Found]] = {
 """By tool; raises `FedreproError` for what is no such export."""
 
 
-def _choose(curves: Curves, run: str | None, key: str, place: str) -> Points:
-    """The points of one run, named if there are several, and key, of Flower also the name alone."""
+def _choose(curves: Curves, run: str | None, key: str, place: str) -> tuple[str, str]:
+    """The one run, named if there are several, and the key, of Flower also the name alone."""
     if not curves:
         raise refused(place, "the file has no values")
     if run is None:
@@ -192,7 +191,7 @@ def _choose(curves: Curves, run: str | None, key: str, place: str) -> Points:
     held = {key: points for key, points in curves[run].items() if points}
     meant = [one for one in (f"{part}.{key}" for part in _FLOWER[:2]) if one in held]
     if key in held or len(meant) == 1:
-        return held[key if key in held else meant[0]]
+        return run, key if key in held else meant[0]
     if meant:
         raise refused(place, f"'{shown(key)}' may be {' or '.join(meant)}; say which")
     raise refused(place, f"the file has no '{shown(key)}'{suggestion(key, held)}")

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from ..claims.nodes import Values
 from ..external.binding import bind_rows, cell_of, external_plan
+from ..external.copies import counted_once, equal_runs
 from ..external.rows import Row
 from ..results import Departure, External, ProtocolScale, Report, TableResult
 from ..spec.model import Paper
@@ -48,25 +49,23 @@ def judge_external(
     plan = external_plan(paper, [*named] if tables is None else tables)
     given = bind_rows(rows, plan, protocol)
     seeds = tuple(sorted({seed for trials in given.values() for seed in trials}))
-    of_ours = dict.fromkeys(row.profile for row in rows if row.profile)
-    statement = _statement(protocol, note, files, seeds, tuple(of_ours))
+    statement = _statement(protocol, note, files, rows)
     external = External(protocol, note, tuple(files), seeds, len(rows), statement)
-    most = Counter[str]()  # trials of a cell, by table
+    is_full, full = protocol == "full", "declared to follow the published protocol"
+    published = paper.profiles.get("paper") if is_full else None
+    # Trials of a cell that are planned, by table: the protocol's, and no fewer than another has.
+    most = dict.fromkeys(named, 1 if published is None else published.trials)
     for (table, *_), trials in given.items():
         most[table] = max(most[table], len(trials))
     shown, own = replace(plan, trials=len(seeds)), note or "not declared to be that"
     declared = Departure("protocol", "the published protocol", own, _WHY)
-    is_full, full = protocol == "full", "declared to follow the published protocol"
-    evidence = Evidence(
-        shown,
-        {},
-        given={
-            one.cell.key: _trials(given.get(one.cell.key, {}), seeds, most[one.cell.table])
-            for one in shown.cells
-        },
-        declared=None if is_full else declared,
-        made=f"results of others, {full if is_full else own}",
-    )
+    equal = equal_runs(given, plan.cells)
+    trials = {
+        key: _trials(given.get(key, {}), seeds, most.get(key[0], 0), equal.get(key))
+        for key in (one.cell.key for one in shown.cells)
+    }
+    made = f"results of others, {full if is_full else own}"
+    evidence = Evidence(shown, {}, trials, None if is_full else declared, made)
     report = judge_evidence(evidence, command=command, audit=audit)
     known = "not known to fedrepro"
     return replace(
@@ -77,18 +76,16 @@ def judge_external(
     )
 
 
-def _statement(
-    scale: ProtocolScale,
-    note: str,
-    files: Sequence[str],
-    seeds: Sequence[int],
-    profiles: Sequence[str],
-) -> str:
+def _statement(scale: ProtocolScale, note: str, files: Sequence[str], rows: Sequence[Row]) -> str:
     """What a reader must know. Who leaves seeds out can choose the answer, so that is told."""
     source = f" ({', '.join(files)})" if files else ""
-    made = f" By their files they are of the profiles {', '.join(profiles)}." if profiles else ""
+    profiles = ", ".join(dict.fromkeys(row.profile for row in rows if row.profile))
+    made = f" By their files they are of the profiles {profiles}." if profiles else ""
+    for offset, n in Counter(row.offset for row in rows if row.offset).items():
+        made += f" Their map adds {offset} to the rounds of {n} values."
     said = f": “{note}”" if note else ""
-    missing = sorted(set(range(max(seeds) + 1)) - set(seeds))
+    seeds = {row.seed for row in rows}
+    missing = sorted(set(range(max(seeds) + 1)) - seeds)
     named = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
     gaps = f" Of the seeds 0 to {max(seeds)}, {len(missing)} are missing: {named}."
     return (
@@ -98,19 +95,21 @@ def _statement(
     )
 
 
-def _trials(given: Mapping[int, float], seeds: Sequence[int], most: int) -> CellTrials:
-    """What was given for a cell, of the `seeds` in all. Fewer than another cell of its table has,
-    which is `most`, are fewer than were planned. One number under all seeds is one trial; only
-    whole ones, such as counts, are trusted to come out equal."""
+def _trials(
+    given: Mapping[int, float], seeds: Sequence[int], most: int, equal: str | None
+) -> CellTrials:
+    """What was given for a cell, of the `seeds` in all; `most` are planned. equal: what is said if
+    its trials are another run's."""
     if not given:
         return CellTrials(missing="no result was given for this cell")
-    value, *others = given.values()
-    told = f"{len(given)} of {most} trials were given" if len(given) < most else None
-    kept = given
-    if len(others) > 1 and not value.is_integer() and {*others} == {value}:
-        told = f"its {len(given)} trials are all {value:g}; copies are counted once"
-        kept = {min(given): value}
-    return CellTrials({seed: kept.get(seed) for seed in seeds}, incomplete=told)
+    kept, told = counted_once(given), [equal] if equal else []
+    if len(given) < most:
+        told += [f"{len(given)} of {most} trials were given"]
+    if len(kept) < len(given):
+        alike = " or ".join(f"{value:g}" for value in kept.values())
+        told += [f"its {len(given)} trials are all {alike}; copies are counted once"]
+    trials = {seed: kept.get(seed) for seed in seeds}
+    return CellTrials(trials, incomplete="; ".join(told) or None)
 
 
 def _table(table: TableResult, given: Values, n_seeds: int, command: str) -> TableResult:

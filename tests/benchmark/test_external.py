@@ -203,6 +203,7 @@ def test_fractions_are_percent_where_that_is_said(cpcfl: Paper) -> None:
         ({"round": "best"}, "read at round 100, not best", False),
         ({"round": "hello"}, "round 'hello' is no number, nor final or best", False),
         ({"profile": "smoke"}, "trials of profile smoke, not of the published", True),
+        ({"profile": "paper (departs from the paper) (series 2)"}, "profile paper .departs", True),
     ],
 )
 def test_the_full_protocol_takes_what_its_cells_show(
@@ -305,21 +306,44 @@ def test_every_format_says_that_the_numbers_were_made_elsewhere(
     assert "<our>" not in (out / "report.html").read_text("utf-8")
 
 
-def test_seeds_that_are_left_out_are_named(cpcfl: Paper) -> None:
-    rows = [Row(f"a:{seed}", "11", "CP-CFL|SimCLR", MEAN, seed, 76.0 + seed) for seed in (0, 3, 4)]
-    said = judged(cpcfl, rows).external
+def test_seeds_that_are_left_out_a_series_and_an_offset_are_told(cpcfl: Paper) -> None:
+    rows = [Row(f"a:{seed}", "11", "CP-CFL|SimCLR", MEAN, seed, 76.0 + seed, profile="p (series 2)",
+                offset=seed // 4 * 9) for seed in (0, 3, 4)]  # fmt: skip
+    said = judged(cpcfl, rows, "scaled").external
     assert said is not None
     assert said.statement.endswith("Of the seeds 0 to 4, 2 are missing: 1, 2.")
+    assert " profiles p (series 2). Their map adds 9 to the rounds of 1 values." in said.statement
 
 
-def test_fewer_trials_than_others_and_one_number_under_every_seed_decide_nothing(cpcfl: Paper):
-    few, pasted = "2 of 3 trials were given", "all 72.1; copies are counted once"
-    for trials, said in (([72.0, 72.1], few), ([72.1] * 3, pasted)):
-        given = {"CP-CFL|SimCLR": [76.8, 76.9, 77.0], "IFCA|None": trials}
-        cells = by_place(judged(cpcfl, rows_of(given)))
-        assert cells["IFCA|None", MEAN].verdict.word == "INCONCLUSIVE"
-        assert said in cells["IFCA|None", MEAN].verdict.reason
-        assert said not in cells["CP-CFL|SimCLR", MEAN].verdict.reason
+@pytest.mark.parametrize(
+    ("trials", "said"),
+    [
+        ([65.6, 65.9], "2 of 5 trials were given"),
+        ([65.6, 65.9, 65.8, 66.0], "4 of 5 trials were given"),
+        ([65.81] * 5, "all 65.81; copies are counted once"),
+        ([65.81, 66.07, 66.07, 65.81, 65.81] * 2, "all 65.81 or 66.07; copies are counted once"),
+        ([65.8, 65.9, 65.9, 65.8, 65.8] * 2, ""),  # rounding leaves no more
+        ([65.1, 65.2, 65.2, 65.9, 65.9], ""),
+    ],
+)
+def test_fewer_trials_than_planned_and_few_numbers_decide_nothing(trials, said, cpcfl):
+    others = [75.9 + i % 7 / 5 for i in range(max(5, len(trials)))]
+    cells = by_place(judged(cpcfl, rows_of({"CP-CFL|SimCLR": others, "IFCA|None": trials})))
+    found = cells["IFCA|None", MEAN].verdict
+    assert found.word == ("INCONCLUSIVE" if said else "REPRODUCED")
+    assert said in found.reason
+    assert not said or said not in cells["CP-CFL|SimCLR", MEAN].verdict.reason
+
+
+@pytest.mark.parametrize("copied", [["IFCA|None", "IFCA|FedAvg"], ["FedAvg|None", "FedAvg|SimCLR"]])
+def test_trials_of_one_run_that_are_given_for_another_decide_neither(copied, cpcfl, accuracies):
+    given = accuracies | dict.fromkeys(copied, accuracies[copied[0]])
+    given["CP-CFL|SimCLR"] = [given["IFCA|None"][0], *given["CP-CFL|SimCLR"][1:]]  # chance
+    # A printed trial is of the same run as the mean.
+    [table] = judged(cpcfl, [*rows_of(given), *rows_of(given, "Trial 1")]).tables
+    told = [one for one in table.cells if "seed by seed" in one.verdict.reason]
+    assert {"|".join(one.row) for one in told} == {*copied}
+    assert {one.verdict.word for one in told} == {"INCONCLUSIVE"}
 
 
 def runs(rng, repeat, grid=0.01):

@@ -1,4 +1,5 @@
 import json
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -95,7 +96,6 @@ def test_a_map_takes_the_value_of_its_run_key_and_round(
     assert rows[0].row == "CP-CFL|SimCLR"
 
 
-TWICE = f"{OURS}\n[[results]]\n{OURS.replace('seed = 0', 'seed = 1')}"
 MISSPELT = FLOWER + 'key = "metrics_distributed.acuracy"\n'
 GROUPS = 'tool = "wandb"\nfile = "grouped.csv"\nkey = "val/acc"\nrun = "cpcfl-0"\n'
 OF_A1 = OF_MLFLOW + 'run = "a1"\n'
@@ -114,7 +114,6 @@ OF_A1 = OF_MLFLOW + 'run = "a1"\n'
         ('tool = "flower"\nfile = "chart.csv"\nkey = "a"\n', OURS, "is no JSON"),
         ('tool = "flower"\nfile = "gone.json"\nkey = "a"\n', OURS, "No such file"),
         (OF_WANDB, OURS, "name one"),
-        (ONE_RUN + "round = 100\n", TWICE, "is that of another trial; first at"),
         (GROUPS, OURS, "groups several runs"),
         ('tool = "wandb"\nfile = "metrics.csv"\nkey = "a"\n', OURS, "has no 'a' (known: key"),
         ('tool = "mlflow"\nfile = "run.csv"\nkey = "val/acc"\n', OURS, "MLflow"),
@@ -130,6 +129,15 @@ def test_what_a_map_cannot_mean_is_said_in_one_line(
         read_map(mapped(tmp_path, top, entry), cpcfl)
     assert said in str(error.value)
     assert len(str(error.value).splitlines()) == 1
+
+
+def test_one_value_is_one_trial_of_one_run(tmp_path: Path, cpcfl: Paper) -> None:
+    other_seed, other_run = OURS.replace("seed = 0", "seed = 1"), IFCA + 'round = "final"'
+    for more in (other_seed, other_run, OURS + 'column = "Trial 1"'):
+        rows = read_map(mapped(tmp_path, ONE_RUN + "round = 100\n", OURS, more), cpcfl)
+        refuses = pytest.raises(FedreproError, match="is that of another trial")
+        with nullcontext() if "Trial" in more else refuses:  # a printed trial is of the same run
+            bind_rows(rows, external_plan(cpcfl, ["11"]), "scaled")
 
 
 @pytest.mark.parametrize("tool", ["flower", "wandb", "mlflow"])

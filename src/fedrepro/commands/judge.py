@@ -6,7 +6,7 @@ from fedrepro.benchmark.external.exports import read_files
 from fedrepro.commands import _options as options
 from fedrepro.commands._judged import command_line, folder_of, show
 
-EXAMPLE = "fedrepro judge cpcfl --results mine.csv --protocol full --note 'three seeds, as printed'"
+EXAMPLE = "fedrepro judge cpcfl --results mine.csv --protocol full --note 'five seeds, as printed'"
 ARGUMENTS = (
     *options.PAPER,
     options.file(
