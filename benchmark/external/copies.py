@@ -26,8 +26,9 @@ def counted_once(trials: Mapping[int, float]) -> Mapping[int, float]:
     likely = min(_RESULTS, round((max(first) - min(first)) * 10**digits) + 1)
     k, n = min(len(first), likely), len(trials)
     is_chance = n < 3 if k == 1 else math.comb(likely, k) * (k / likely) ** n >= _LEVEL
-    is_trusted = is_chance or all(map(float.is_integer, first))
-    return trials if is_trusted else {first[value]: value for value in trials.values()}
+    if is_chance or all(map(float.is_integer, first)):
+        return trials
+    return {first[value]: value for value in trials.values()}
 
 
 def equal_runs(given: Values, cells: Sequence[PlannedCell]) -> dict[CellKey, str]:

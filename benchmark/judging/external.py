@@ -55,8 +55,8 @@ def judge_external(
     published = paper.profiles.get("paper") if is_full else None
     # Trials of a cell that are planned, by table: the protocol's, and no fewer than another has.
     most = dict.fromkeys(named, 1 if published is None else published.trials)
-    for (table, *_), trials in given.items():
-        most[table] = max(most[table], len(trials))
+    for (table, *_), found in given.items():
+        most[table] = max(most[table], len(found))
     shown, own = replace(plan, trials=len(seeds)), note or "not declared to be that"
     declared = Departure("protocol", "the published protocol", own, _WHY)
     equal = equal_runs(given, plan.cells)
