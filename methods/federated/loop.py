@@ -192,12 +192,15 @@ def _scored(
     found: Evaluation, answers: Federation, final: bool, metrics: Mapping[str, Metric]
 ) -> Evaluation:
     """With the metrics of what a method predicted; answers: with the labels of test images."""
-    given = found.metrics.keys() & SCORES
-    if given:
-        raise ValueError(f"{sorted(given)} are measured by the loop, from what a method predicts")
+    if boasted := found.metrics.keys() & SCORES:
+        raise ValueError(f"{sorted(boasted)} are measured by the loop, from what a method predicts")
     if found.predicted is None:
         return found
     labels = answers.test_labels()
+    given, asked = ([len(one) for one in of] for of in (found.predicted, labels))
+    if given != asked:
+        said = f"all {sum(asked)} test images of {len(asked)} clients"
+        raise ValueError(f"`evaluate` must predict {said}, not {sum(given)} of {len(given)}")
     if found.over_clients:
         scores = fairness.evaluate(found.predicted, labels, answers.novel)
     else:

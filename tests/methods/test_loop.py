@@ -213,9 +213,15 @@ class FewerTests(FedAvg):
         return replace(federation, test_of=tuple(own[:1] for own in federation.test_of))
 
 
+class FewerClients(FedAvg):
+    def evaluate(self, task: Task, server: Server, memory: ClientMemory, final: bool) -> Evaluation:
+        return Evaluation({}, predicted=self.predicted(task, server, memory)[1:], over_clients=True)
+
+
 @pytest.mark.parametrize(
     ("method", "told"),
     [
+        (FewerClients, r"must predict all \d+ test images of 3 clients, not \d+ of 2$"),
         (Boasts, r"\['accuracy'\] are measured by the loop"),
         (OtherTest, "must leave the test images"),
         (FewerTests, "none more or less often"),
