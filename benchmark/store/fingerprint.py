@@ -3,7 +3,8 @@
 Files are found by following import statements (anywhere in a file, so lazy imports count) from the
 modules that the run names and the harness's own `benchmark.training.training` and
 `benchmark.training.stages.<stage>`. Only `methods` and `benchmark` are followed, and of another
-project the packages of the modules that the run names. What plans, judges or shows is not reached.
+project the packages of the modules that the run names, and all that is not installed but lies
+beside them or on the path. What plans, judges or shows is not reached.
 
 Files that a module of another project reads count where it declares them, by a name from its own
 folder: `reads = ["weights.json"]`. What else it may depend on is not followed; `unfollowed` finds
@@ -11,10 +12,14 @@ what looks like it. What is hashed is the parsed code without docstrings, commen
 """
 
 import ast
-import hashlib
 import json
+import os.path
+import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -23,11 +28,14 @@ from ...methods import registry
 from .. import data_names
 from ..config import RunConfig
 from ..errors import FedreproError
+from .files import sha256_of
 
 Source = Mapping[str, str]
 """SHA-256 in hexadecimal by file, named from the repository: `methods/federated/loop.py`."""
 
 _ROOT = "fedrepro."
+_NOT_BESIDE = {"", "__main__", "fedrepro", *sys.stdlib_module_names}
+_TYPES = {"TYPE_CHECKING", "t.TYPE_CHECKING", "typing.TYPE_CHECKING"}
 
 
 @cache
@@ -39,23 +47,32 @@ def source_of(config: RunConfig) -> Source:
 @cache
 def _hashes(modules: frozenset[str]) -> Source:
     """Cached, since most runs name the same modules."""
-    others = {one.partition(".")[0] for one in modules if not one.startswith(_ROOT)}
-    followed = {f"{_ROOT}benchmark", f"{_ROOT}methods", *others}
-    return closure(modules, {one.removeprefix(_ROOT): package_place(one) for one in followed})
+    others = [one for one in modules if not one.startswith(_ROOT)]
+    with suppress(Exception):  # whoever trains it says what is wrong
+        [*map(import_module, others)]  # they may add folders to `sys.path`
+    followed = {f"{_ROOT}benchmark", f"{_ROOT}methods", *(one.partition(".")[0] for one in others)}
+    return closure(modules, {one: package_place(one) for one in followed})
 
 
 def package_place(package: str) -> Path:
     """Where a package of another project lies; of a module alone, its file without the suffix."""
     spec = find_spec(package)
     assert spec is not None  # it was found a moment ago, by its name in a run
-    if spec.submodule_search_locations:
-        return Path(spec.submodule_search_locations[0])
-    return Path(str(spec.origin)).with_suffix("")
+    return Path([*(spec.submodule_search_locations or ()), str(spec.origin)][0].removesuffix(".py"))
+
+
+@cache
+def _beside(package: str) -> Path | None:
+    """Where a package lies that is no part of fedrepro or Python and is not installed."""
+    if package.partition(".")[0] in _NOT_BESIDE or find_spec(package) is None:
+        return None
+    place = package_place(package)
+    return place if {"site-packages", "dist-packages"}.isdisjoint(place.parts) else None
 
 
 def digest(source: Source) -> str:
     """First 12 hexadecimal digits of the SHA-256 over files and hashes."""
-    return hashlib.sha256(json.dumps(dict(source), sort_keys=True).encode()).hexdigest()[:12]
+    return sha256_of(json.dumps(dict(source), sort_keys=True).encode())[:12]
 
 
 def changed(old: Source, new: Source) -> list[str]:
@@ -68,15 +85,15 @@ def closure(modules: Iterable[str], folders: Mapping[str, Path]) -> dict[str, st
     waiting, seen, hashes = list(modules), set[str](), dict[str, str]()
     while waiting:
         module = waiting.pop()
-        if module in seen:
+        is_ours = module.startswith(_ROOT)
+        package = ".".join(module.split(".")[: 1 + is_ours])
+        folder = folders.get(package) or _beside(package)
+        if module in seen or folder is None:
             continue
         seen.add(module)
+        found, imported = _module(module, folder)
         waiting.append(module.rpartition(".")[0])
-        package = module.removeprefix(_ROOT).partition(".")[0]
-        if package not in folders:
-            continue
-        found, imported = _module(module, folders[package])
-        waiting.extend(imported)
+        waiting.extend(one for one in imported if one.startswith(_ROOT) or not is_ours)
         hashes |= found
     return hashes
 
@@ -84,27 +101,23 @@ def closure(modules: Iterable[str], folders: Mapping[str, Path]) -> dict[str, st
 @cache
 def _module(module: str, folder: Path) -> tuple[Mapping[str, str], tuple[str, ...]]:
     """Hashes of a module's file and of those that it reads, and its imports, looked at once."""
-    package, *rest = module.removeprefix(_ROOT).split(".")
-    place = folder.joinpath(*rest)
+    place = folder.joinpath(*module.removeprefix(_ROOT).split(".")[1:])
     files = (place / "__init__.py", place.with_suffix(".py"))
     file = next(filter(Path.is_file, files), None)
     if file is None:
         return {}, ()
-    inner = file.relative_to(folder) if file.is_relative_to(folder) else None
-    name = Path(file.name) if inner is None else Path(package) / inner
+    name = file.relative_to(folder.parent)
     tree = ast.parse(file.read_bytes(), filename=str(file))
     hashes = {}
-    words = (ast.Expr, ast.Assign, ast.AnnAssign)
-    # An `__init__` that only documents or names does nothing.
-    if file.name != "__init__.py" or not all(isinstance(node, words) for node in tree.body):
-        code = json.dumps(_plain(tree)).encode()
-        hashes[name.as_posix()] = hashlib.sha256(code).hexdigest()
+    # An `__init__` that only says what it is does nothing.
+    said = ("'", '"', "__all__ =", "__version__ =")
+    if file.name != "__init__.py" or not all(ast.unparse(x).startswith(said) for x in tree.body):
+        hashes[name.as_posix()] = sha256_of(json.dumps(_plain(tree)).encode())
     for read in declared_reads(tree):
         try:
-            there = hashlib.sha256((file.parent / read).read_bytes()).hexdigest()
+            hashes[(name.parent / read).as_posix()] = sha256_of((file.parent / read).read_bytes())
         except OSError as error:
             raise FedreproError(f"{file}: it declares that it reads {read}: {error}") from None
-        hashes[(name.parent / read).as_posix()] = there
     return hashes, tuple(_imports(tree, module, file.name == "__init__.py"))
 
 
@@ -174,11 +187,8 @@ def _imports(tree: ast.Module, module: str, is_package: bool) -> Iterator[str]:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            origin = node.module or ""
-            if node.level:
-                up = node.level - 1 if is_package else node.level
-                base = module.split(".")[: len(module.split(".")) - up]
-                origin = ".".join([*base, origin] if origin else base)
+            base = module.split(".")[: is_package - node.level or None] if node.level else []
+            origin = ".".join([*base, *filter(None, [node.module])])
             yield origin
             yield from (f"{origin}.{alias.name}" for alias in node.names)
 
@@ -186,44 +196,47 @@ def _imports(tree: ast.Module, module: str, is_package: bool) -> Iterator[str]:
 def _executed(node: ast.AST) -> Iterator[ast.AST]:
     """Every node below `node` but for what only type checkers see."""
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING"):
-            continue
+        if isinstance(child, ast.If) and ast.unparse(child.test) in _TYPES:
+            child = ast.Module(child.orelse, [])
         yield child
         yield from _executed(child)
 
 
-_ANYWHERE = {
-    "__import__", "environ", "eval", "exec", "getenv", "import_module", "perf_counter", "time_ns",
-    "urandom",
-}  # fmt: skip
-_OF_FILES = {"open", "read_bytes", "read_csv", "read_text", "loadtxt", "fromfile"} | {
-    f"{module}.{load}"
-    for module in ("json", "np", "numpy", "pickle", "toml", "tomllib", "torch", "yaml")
-    for load in ("load", "loads")
-}
+_ANYWHERE = r"__import__|environ|eval|exec|getenv|import_module|perf_counter|time_ns|urandom"
+_OF_FILES = (
+    r"open|read_(bytes|text|csv|json|table|parquet|excel|pickle|hdf|image)|(load|genfrom)txt|imread"
+    r"|loadmat|from_?file|memmap|urlopen|load_(file|npz|dataset)|h5py\.File"
+    r"|(json|np|numpy|pickle|toml|tomllib|torch|hub|joblib|dill|yaml)\.(safe_)?loads?"
+)
 
 
 def unfollowed(runs: Iterable[RunConfig]) -> list[str]:
     """Sentences on places where own modules of other projects, named by runs, look outside them."""
-    names = {name for run in runs for name in source_of(run)}
+    names = {name for run in runs for name in source_of(run) if name.endswith(".py")}
     own = sorted(name for name in names if not name.startswith(("benchmark/", "methods/")))
     return [
         f"{name}:{line}: what {what} finds is no part of the fingerprint: after a change of it "
         "stored trials still count (declare files by reads = [...])"
         for name in own
-        if name.endswith(".py")
-        for line, what in _unfollowed_in(name)
+        for line, what in dict(_unfollowed_in(name)).items()  # one a line
     ]
 
 
 def _unfollowed_in(name: str) -> Iterator[tuple[int, str]]:
     package, _, inner = name.removesuffix(".py").partition("/")
-    tree = ast.parse((package_place(package) / inner).with_suffix(".py").read_bytes())
-    names = _ANYWHERE if declared_reads(tree) else _ANYWHERE | _OF_FILES
+    file = (package_place(package) / inner).with_suffix(".py")
+    tree = ast.parse(file.read_bytes())
+    declared = {(file.parent / one).resolve() for one in declared_reads(tree)}
+    looks = re.compile(rf"(.*\.)?({_ANYWHERE if declared else f'{_ANYWHERE}|{_OF_FILES}'})")
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
-            yield from ((node.lineno, one.name) for one in node.names if one.name in names)
+            names = (f"{node.module}.{one.name}" for one in node.names)
+            yield from ((node.lineno, one) for one in names if looks.fullmatch(one))
         elif isinstance(node, ast.Name | ast.Attribute):
-            used = ast.unparse(node)
-            if used in names or used.rpartition(".")[2] in names:
+            if looks.fullmatch(used := ast.unparse(node)):
                 yield node.lineno, used
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            places = (file.parent / node.value, Path(node.value))
+            there = {one.resolve() for one in places if os.path.isfile(one)}  # noqa: PTH113
+            if there and there.isdisjoint(declared):
+                yield node.lineno, f"reading {node.value!r}"

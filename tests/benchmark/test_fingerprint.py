@@ -10,14 +10,18 @@ from tests.benchmark.small_papers import Make
 def package(tmp_path: Path) -> dict[str, Path]:
     """A package whose main module reaches two helpers, one of them lazily."""
     files = {
-        "__init__.py": '"""Only words."""\nversion = "1"\n',
+        "__init__.py": '"""Only words."""\n__version__ = "1"\n',
         "main.py": "from pkg import helper\nimport json\ndef f():\n    from .sub import lazy\n",
         "helper.py": "x = 1\n",
         "other.py": "y = 1\n",
         "typed.py": "z = 1\n",
+        "run.py": "import pkg.named\n",
+        "named/__init__.py": "RATE = 1\n",
+        "called/__init__.py": "print()\n",
         "sub/__init__.py": "from . import lazy\n",
         "sub/lazy.py": (
-            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from pkg import typed\n"
+            "import typing\nif typing.TYPE_CHECKING:\n    from pkg import typed\nelse:\n"
+            "    from .. import run\nif not typing.TYPE_CHECKING:\n    from ..called import *\n"
         ),
     }
     for name, text in files.items():
@@ -28,8 +32,10 @@ def package(tmp_path: Path) -> dict[str, Path]:
 
 
 def test_closure_follows_imports_lazy_and_relative_ones_too(package: dict[str, Path]) -> None:
+    inner = "main.py helper.py run.py named/__init__.py called/__init__.py"
+    inner += " sub/__init__.py sub/lazy.py"
     found = fingerprint.closure(["pkg.main"], package)
-    assert set(found) == {"pkg/main.py", "pkg/helper.py", "pkg/sub/__init__.py", "pkg/sub/lazy.py"}
+    assert set(found) == {f"pkg/{name}" for name in inner.split()}
 
 
 BEFORE = """

@@ -44,12 +44,12 @@ Said = pytest.CaptureFixture[str]
 
 def forget() -> None:
     """What was found of modules of one's own in this process."""
-    for name in [one for one in sys.modules if one.partition(".")[0] == "ownpackage"]:
+    for name in [one for one in sys.modules if one.startswith(("ownpackage", "ownlib"))]:
         del sys.modules[name]
     importlib.invalidate_caches()
     for cached in (names._own, registry.class_in, fingerprint._module_of, fingerprint._module):
         cached.cache_clear()
-    for cached in (fingerprint.source_of, fingerprint._hashes):
+    for cached in (fingerprint.source_of, fingerprint._hashes, fingerprint._beside):
         cached.cache_clear()
 
 
@@ -186,13 +186,22 @@ def test_a_key_of_a_missing_module_names_it(said: str, package: Path, capsys: Sa
     assert f"].training.{said}\n" in told.replace(", which does not exist", "")
 
 
-def test_its_sources_are_part_of_the_fingerprint(package: Path, tiny_config: Make) -> None:
+@pytest.mark.parametrize("helper", ["ownpackage/shares.py", "ownlib.py", "ownlib/mix.py"])
+def test_its_sources_are_part_of_the_fingerprint(
+    helper: str, package: Path, tiny_config: Make
+) -> None:
+    """Those outside of its package are on a path that it adds itself as it is imported."""
+    place = package.parent / ("" if "package" in helper else "vendored") / helper
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(HELPER)
+    origin = f"import sys\nsys.path.append('vendored')\nfrom {helper[:-3].replace('/', '.')}"
+    (package / "kept.py").write_text(MODULE.replace("from ownpackage.shares", origin))
     config = tiny_config({"method": NAME})
     before = fingerprint.source_of(config)
-    assert {"ownpackage/kept.py", "ownpackage/shares.py", "methods/state.py"} <= set(before)
-    (package / "shares.py").write_text(HELPER.replace("1 - share", "1.0 - share"))
+    assert {"ownpackage/kept.py", helper, "methods/state.py"} <= set(before)
+    place.write_text(HELPER.replace("1 - share", "1.0 - share"))
     forget()
-    assert fingerprint.changed(before, fingerprint.source_of(config)) == ["ownpackage/shares.py"]
+    assert fingerprint.changed(before, fingerprint.source_of(config)) == [helper]
 
 
 @pytest.mark.parametrize("verb", ["check", "run", "regress"])
@@ -260,20 +269,22 @@ def test_declared_files_are_part_of_the_fingerprint_and_others_are_told(
     config = tiny_config({"method": NAME})
     reading = "import json, os\nfrom pathlib import Path\n" + HELPER
     reading += "SHARES = json.load(open(Path(__file__).with_name('shares.json')))\n"
-    reading += "MORE = os.environ.get('MORE')\n"
+    reading += "MORE = os.environ.get('MORE')\nOTHER = Path('other.json').read_text()\n"
+    Path("other.json").write_text("[]")
     (package / "shares.json").write_text("[1]")
     (package / "shares.py").write_text(reading)
     told = unfollowed([config])
     assert {line.split(" finds")[0] for line in told} == {
-        "ownpackage/shares.py:6: what json.load",
-        "ownpackage/shares.py:6: what open",
+        "ownpackage/shares.py:6: what reading 'shares.json'",
         "ownpackage/shares.py:7: what os.environ",
+        "ownpackage/shares.py:8: what reading 'other.json'",
     }
     (package / "shares.py").write_text('reads = ["shares.json"]\n' + reading)
     forget()
     before = fingerprint.source_of(config)
     assert [line.split(" finds")[0] for line in unfollowed([config])] == [
-        "ownpackage/shares.py:8: what os.environ"
+        "ownpackage/shares.py:8: what os.environ",
+        "ownpackage/shares.py:9: what reading 'other.json'",
     ]
     (package / "shares.json").write_text("[2]")
     forget()
@@ -297,7 +308,11 @@ def test_a_module_that_replaces_a_part_of_fedrepro_is_refused(package: Path, cap
     assert f"{NAME} replaces aggregate of " in capsys.readouterr().err
 
 
-def test_a_computed_import_is_told(package: Path, tiny_config: Make) -> None:
-    (package / "shares.py").write_text("from importlib import import_module as im\n" + HELPER)
+@pytest.mark.parametrize("line", [
+    "from importlib import import_module", "from json import load", "f = lambda: np.genfromtxt",
+    "f = lambda: pd.read_parquet",
+])  # fmt: skip
+def test_what_cannot_be_followed_is_told(line: str, package: Path, tiny_config: Make) -> None:
+    (package / "shares.py").write_text(f"{line}\n{HELPER}")
     (told,) = unfollowed([tiny_config({"method": NAME})])
-    assert told.startswith("ownpackage/shares.py:1: what import_module finds")
+    assert re.match(rf"ownpackage/shares.py:1: what (\w+\.)?{line.split()[-1]} finds", told)
