@@ -32,8 +32,7 @@ def json_text(found: Sequence[BaselineCheck]) -> str:
             "regressed": len(one.regressions),
             "movements": [{**asdict(moved), "sentence": moved.sentence} for moved in one.movements],
             "failed": one.failed,
-            "inexact": one.inexact,
-            "blind": one.blind,
+            **{name: getattr(one, name) for name in ("inexact", "blind", "stored")},
         }
         for one in found
     ]
@@ -53,6 +52,8 @@ def _limits(one: BaselineCheck) -> Iterator[str]:
         yield f"the baseline was made {one.baseline.created[:10]} at {one.baseline.commit[:12]}"
     if one.inexact:
         yield f"numbers are held to tolerances, not to be equal: {one.inexact}"
+    if one.stored:
+        yield f"stored trials are not of this process: {one.stored}; an empty --store trains here"
 
 
 def of_blind(blind: Sequence[str], baseline: Recorded) -> Iterator[str]:

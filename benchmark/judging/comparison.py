@@ -22,7 +22,7 @@ import numpy as np
 
 from ..errors import FedreproError
 from ..metrics import metric, outside
-from ..results import CellResult, Report
+from ..results import CellResult, Provenance, Report
 from ..stats.intervals import LEVEL, t_quantile
 from .baseline import Recorded, RecordedCell, place_of, recorded
 
@@ -76,7 +76,8 @@ class BaselineCheck:
 
     compared: how many cells, tables and claims. failed: trials that failed here and not in the
     baseline, a sentence each. inexact: why numbers were compared by tolerance although equal ones
-    were asked for. blind: cells whose mean may fall to the end of its metric unseen.
+    were asked for. blind: cells whose mean may fall to the end of its metric unseen. stored: how
+    the process that made the trials differs from this one.
     """
 
     baseline: Recorded
@@ -85,6 +86,7 @@ class BaselineCheck:
     failed: tuple[str, ...]
     inexact: str = ""
     blind: tuple[str, ...] = ()
+    stored: str = ""
 
     @property
     def regressions(self) -> tuple[Movement, ...]:
@@ -138,7 +140,7 @@ def check(baseline: Recorded, report: Report, *, exact: bool = False) -> Baselin
             if (problem := outside(value, cell.metric, cell.unit)) is not None:
                 raise FedreproError(f"the baseline is damaged: {place}: {problem}")
     moved = compare(baseline, now, report)
-    inexact = _why_inexact(baseline, now)
+    inexact = unlike(baseline, now)
     turned = [one for one in moved if one.what in _WORDS and one.after not in (ABSENT, "NOT RUN")]
     if turned and inexact and _is_rounding(moved):
         moved = [replace(one, regression=False) if one in turned else one for one in moved]
@@ -164,11 +166,8 @@ def _is_rounding(moved: Sequence[Movement]) -> bool:
     """Whether means moved by a tenth of what is allowed: statuses at a threshold turn by that."""
     values = [one for one in moved if one.what == "value"]
     rest = any(one.regression for one in moved if one.what not in ("value", *_WORDS))
-    small = [
-        one.difference is not None and abs(one.difference) <= (one.tolerance or 0) / 10
-        for one in values
-    ]
-    return bool(values) and not rest and all(small)
+    small = all(abs(one.difference or 0) <= (one.tolerance or 0) / 10 for one in values)
+    return bool(values) and not rest and small
 
 
 def _cells(report: Report) -> Iterator[tuple[str, CellResult]]:
@@ -197,16 +196,14 @@ def blind_cells(baseline: Recorded, report: Report) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _why_inexact(baseline: Recorded, now: Recorded) -> str:
+def unlike(then: Recorded | Provenance, now: Recorded | Provenance) -> str:
     """Why numbers need not be equal to the last bit; empty where they must be."""
-    if baseline.device != now.device:
-        return f"the baseline was made on {baseline.device}, this run on {now.device}"
-    differ = [
-        f"{name} was {baseline.versions.get(name, ABSENT)} and is {now.versions.get(name, ABSENT)}"
-        for name in sorted(baseline.versions.keys() | now.versions.keys())
-        if name != "fedrepro" and baseline.versions.get(name) != now.versions.get(name)
-    ]
-    return "; ".join(differ)
+    a, b = ({"device": one.device, **one.versions} for one in (then, now))
+    return "; ".join(
+        f"{name} was {a.get(name, ABSENT)} and is {b.get(name, ABSENT)}"
+        for name in sorted(a.keys() | b.keys())
+        if name != "fedrepro" and a.get(name) != b.get(name)
+    )
 
 
 def _is_part(cell: RecordedCell, side: Recorded) -> bool:

@@ -46,9 +46,12 @@ def test_markdown_says_what_regressed_and_escapes_it() -> None:
 def test_lines_and_markdown_say_what_the_comparison_could_not_see() -> None:
     cell = RecordedCell((70.0, 60.0), "OPEN", None, "70", None)
     then = replace(THEN, cells={CELL: cell, OTHER: cell})
-    limited = replace(SOUND, baseline=then, inexact="torch was 1 and is 2", blind=(OTHER,))
+    limited = replace(
+        SOUND, baseline=then, inexact="torch was 1 and is 2", blind=(OTHER,), stored="x"
+    )
     for said in (regressions.markdown([limited]), "\n".join(regressions.lines(limited, str))):
         assert "torch was 1 and is 2" in said
+        assert "not of this process: x; an empty --store" in said
         assert "in 1 of 2 cells the recorded trials spread so much that no fall of the" in said
         assert "would count as a regression; first 3: B" in said
 

@@ -3,6 +3,7 @@
 import argparse
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 
@@ -87,6 +88,9 @@ def execute(args: argparse.Namespace) -> int:
 
 def _one(paper: Paper, args: argparse.Namespace) -> tuple[Report, comparison.BaselineCheck | None]:
     """The report on a paper, and how it compares with its baseline."""
+    from fedrepro.benchmark.execution.executors.local import devices_for
+    from fedrepro.benchmark.training.training import device_name, versions
+
     clock = perf_counter()
     path = baselines.path_for(args.baselines, paper.id, args.profile, args.on)
     baseline = None if args.record else baselines.load(path)
@@ -107,6 +111,10 @@ def _one(paper: Paper, args: argparse.Namespace) -> tuple[Report, comparison.Bas
             print(f"{paper.id}: {line}")
         return report, None
     found = comparison.check(baseline, report, exact=args.exact)
+    if report.provenance.versions and args.cluster is None:
+        device = device_name(devices_for(args.device)[0])
+        here = replace(report.provenance, device=device, versions=versions())
+        found = replace(found, stored=comparison.unlike(report.provenance, here))
     print(*regressions.lines(found, paint), sep="\n")
     return report, found
 
