@@ -86,15 +86,13 @@ def run(
     metrics: of other packages, by name. No step of `method` sees a label of a test image.
     Raises `DivergedError`, which names round and tensor, when what clients send or keep, the
     server, a prediction, a metric or the encoder is no longer finite; `ValueError` if `prepare`
-    changes the test images, or a method gives a metric that is measured here.
+    changes the test images, or a method gives a metric or a count that is measured here.
     """
     unlabelled = replace(task.federation, test=ImageSet(task.federation.test.images))
     federation = method.prepare(unlabelled)
     before, after = (torch.cat(one.test_of).sort().values for one in (unlabelled, federation))
     if federation.test is not unlabelled.test or not torch.equal(before, after):
-        raise ValueError(
-            "`prepare` must leave the test images as they are, none more or less often"
-        )
+        raise ValueError("`prepare` must leave the test images alone, none more or less often")
     answers = replace(federation, test=task.federation.test).to(task.device)
     federation = replace(answers, test=ImageSet(answers.test.images))
     task = replace(task, federation=federation)
@@ -115,10 +113,19 @@ def run(
         training = _begun(method, task, training.attempt + 1, wasted)
 
     history, server = training.history, training.server
-    encoder, facts = method.encoder(server), method.counts(server)
+    encoder, facts = method.encoder(server), {**history.counts, **method.counts(server)}
     _check_finite(method.exchanges, encoder=encoder, counts=_numbers(facts))
     drawn = task.model.new(torch.Generator())
     weights = {name: value for name, value in drawn.items() if not is_buffer(name)}
+    counted = {
+        "parameters": n_parameters(weights),
+        "shared_images": federation.n_shared_images(),
+        "restarts": training.attempt,
+        "wasted_bytes": training.wasted,
+        **history.exchanged,
+    }
+    if given := counted.keys() & facts.keys():
+        raise ValueError(f"{sorted(given)} are counted by the loop")
     of_clients = {"group": federation.group.cpu().numpy()}
     if federation.train.labels is not None:
         of_clients["class_counts"] = federation.class_counts().numpy()
@@ -127,15 +134,7 @@ def run(
             name: Curve(tuple(r for r, _ in points), tuple(v for _, v in points))
             for name, points in history.curves.items()
         },
-        counts={
-            "parameters": n_parameters(weights),
-            "shared_images": federation.n_shared_images(),
-            "restarts": training.attempt,
-            "wasted_bytes": training.wasted,
-            **history.exchanged,
-            **history.counts,
-            **facts,
-        },
+        counts={**counted, **facts},
         arrays={name: np.stack(rows) for name, rows in history.arrays.items()} | of_clients,
         encoder=None if encoder is None else {n: v.cpu() for n, v in encoder.items()},
     )

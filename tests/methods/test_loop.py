@@ -203,6 +203,11 @@ class Boasts(FedAvg):
         return Evaluation({"accuracy": 1.0})
 
 
+class CountsItself(FedAvg):
+    def counts(self, server: Server) -> dict[str, float]:
+        return {"uploaded_bytes": 5.0}
+
+
 class OtherTest(FedAvg):
     def prepare(self, federation: Federation) -> Federation:
         return replace(federation, test=ImageSet(federation.test.images.flip(0)))
@@ -223,6 +228,7 @@ class FewerClients(FedAvg):
     [
         (FewerClients, r"must predict all \d+ test images of 3 clients, not \d+ of 2$"),
         (Boasts, r"\['accuracy'\] are measured by the loop"),
+        (CountsItself, r"\['uploaded_bytes'\] are counted by the loop"),
         (OtherTest, "must leave the test images"),
         (FewerTests, "none more or less often"),
     ],
