@@ -12,17 +12,17 @@ from ..spec import authors, names, settings
 from ..spec.lines import KeyPath
 from ..spec.model import AS_PUBLISHED, Cell, CellKey, Paper, Table
 from ..spec.problems import FileProblems, Problem, in_order, read_text
-from .plan import planned_cell, refused
-from .resolve import ENDS, MEASUREMENTS, Resolver, UnresolvedError
+from .plan import bound_in, idle_settings, planned_cell, refused
+from .resolve import ENDS, Resolver, UnresolvedError, metric_of
 
 
 def check(papers: Sequence[Paper]) -> tuple[tuple[Problem, ...], tuple[str, ...]]:
     """What is wrong with loaded papers, and the names in them that nothing implements yet.
 
-    Wrong are options that a method refuses, profiles that read a round which is never reached or
-    that set out to change what no experiment gives, claims that name no cell, and settings of
-    authors that no option takes. Names that nothing implements are no problem: papers may be
-    transcribed before their methods are written.
+    Wrong are options that a method refuses, settings of a row or column that none of its runs
+    takes, profiles that read a round which is never reached or that set out to change what no
+    experiment gives, claims that name no cell, and settings of authors that no option takes. Names
+    that nothing implements are no problem: papers are transcribed before methods are written.
     """
     problems: list[Problem] = list(authors.check_all())
     missing: dict[tuple[str, str], dict[str, None]] = {}
@@ -39,7 +39,7 @@ def check(papers: Sequence[Paper]) -> tuple[tuple[Problem, ...], tuple[str, ...]
 
 def _names(table: Table) -> Iterator[tuple[str, str]]:
     """Every name that the experiments of a table use, and what it names."""
-    for bound in _bound(table):
+    for bound in bound_in(table):
         yield from ((what, name) for _, what, name in names.used(bound.experiment))
         if bound.metric is not None and bound.kind == "empirical":
             yield "metric", bound.metric
@@ -63,7 +63,7 @@ class _Checker:
         controls = list(self._controls())
         for table in self.paper.tables:
             report = FileProblems(table.file, read_text(table.file))
-            for bound in _bound(table):
+            for bound in bound_in(table):
                 what = settings.key_of(bound.experiment), bound.read, repr(bound.overrides)
                 own = (*what, tuple(table.profiles) if table.is_control else None)
                 if own not in seen:
@@ -71,6 +71,8 @@ class _Checker:
                     row = [one.label for one in table.row_entries].index(bound.row)
                     for said in self._said(bound, table):
                         report.add(("rows", row), said)
+            for path, said in idle_settings(table):
+                report.add(path, said)
             for section, i, said in self._claims(table):
                 report.add((section, i, "holds"), said)
             for id, i, said in controls:
@@ -128,10 +130,8 @@ class _Checker:
 
 def _problems(bound: Cell, resolver: Resolver) -> Sequence[str]:
     """Why a cell has no run, but for settings that nobody gives yet and names to be written."""
-    # Every other metric is one more number of the same run.
-    metric = bound.metric if bound.metric in MEASUREMENTS else "accuracy"
     try:
-        found = resolver.resolve(bound, metric)
+        found = resolver.resolve(bound, metric_of(bound))
     except UnresolvedError as error:
         return error.refused
     except SpecError as error:
@@ -141,7 +141,3 @@ def _problems(bound: Cell, resolver: Resolver) -> Sequence[str]:
         for one in found.departures
         if one.why == ENDS
     ]
-
-
-def _bound(table: Table) -> Iterator[Cell]:
-    yield from (cell for cell in (*table.cells, *table.drawn) if cell.experiment)

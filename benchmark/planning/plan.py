@@ -14,11 +14,13 @@ from ..claims.nodes import Elementary
 from ..config import RunConfig, Trial, chain
 from ..errors import SpecError
 from ..spec import names, settings
-from ..spec.model import Cell, CellKey, Claim, Paper, Profile, Table, matches
-from ..spec.problems import suggestion
+from ..spec.fields import Label
+from ..spec.lines import KeyPath
+from ..spec.model import AS_PUBLISHED, Cell, CellKey, Claim, Paper, Profile, Table, matches
+from ..spec.problems import FileProblems, InvalidSpecError, nearest, read_text, suggestion
 from ..spec.readings import under
 from .resolve import PlannedCell as PlannedCell
-from .resolve import Resolver
+from .resolve import Resolver, metric_of
 
 
 @dataclass(frozen=True)
@@ -190,10 +192,16 @@ def make_plan(
     data_dir, download: where data of one's own are read, and whether torchvision may fetch them.
 
     Raises `SpecError` for a profile, table, row, data set or path that does not exist, for a series
-    of another profile of the same runs, and for a claim or relation that names no cell: hours of
-    training must not end in that message. `DataError` for unreadable data of one's own.
+    of another profile of the same runs, for a claim or relation that names no cell, and for a row's
+    setting that no run takes: hours of training must not end in that message. `DataError` for
+    unreadable data of one's own.
     """
     chosen = _one_of("profile", profile, paper.profiles, f"paper {paper.id}")
+    for table in (paper.as_taken or paper).tables:
+        for at, said in idle_settings(table):
+            report = FileProblems(table.file, read_text(table.file))
+            report.add(at, said)
+            raise InvalidSpecError(report.problems)
     paper = paper.under(chosen)
     for table in paper.tables:
         for claim in table.claims:
@@ -337,6 +345,34 @@ def refused(paper: Paper, runs: Mapping[CellKey, RunConfig]) -> Iterator[tuple[T
                         continue
                     yield table, i, f"control '{claim.id}': {said}"
                     break
+
+
+def idle_settings(table: Table) -> Iterator[tuple[KeyPath, str]]:
+    """By path, what a row or column sets and no run of its cells takes. Nothing is said where a
+    run is not known, or a formula takes what it needs; some rows name a method for readers alone.
+    """
+    published, takes = Resolver(AS_PUBLISHED), dict[tuple[str, Label], list[frozenset[str]]]()
+    for bound in bound_in(table):
+        used = frozenset[str]()
+        if bound.kind == "empirical":
+            with suppress(SpecError):  # told where the cell stands
+                used = published.resolve(bound, metric_of(bound)).used
+        for at in (("rows", bound.row), ("columns", bound.column)):
+            takes.setdefault(at, []).append(used)
+    for section, entries in (("rows", table.row_entries), ("columns", table.column_entries)):
+        for i, one in enumerate(entries):
+            found = takes.get((section, one.label), [])
+            taken = frozenset[str]().union(*found)
+            for path, _ in settings.leaves(one.experiment) if all(found) and taken else ():
+                if path not in {"method", "evaluation.protocol", *taken}:
+                    near = nearest(path, taken, cutoff=0.0)
+                    said = f"no run of this {section[:-1]} takes it (nearest: '{near}')"
+                    yield (section, i, *path.split(".")), f"{said}; correct it or leave it out"
+
+
+def bound_in(table: Table) -> Iterator[Cell]:
+    """The cells and the runs of a figure that have an experiment."""
+    yield from (cell for cell in (*table.cells, *table.drawn) if cell.experiment)
 
 
 def _is_own(paper: Paper, row: tuple[str, ...]) -> bool:

@@ -48,6 +48,7 @@ class PlannedCell:
 
     read: after the profile's overrides (T = 25 may be read at round 5).
     departures: what profile, `--on` and `--set` changed of what this run depends on.
+    used: the paths of the settings that the run takes.
     """
 
     config: RunConfig | None
@@ -55,6 +56,7 @@ class PlannedCell:
     read: int | Literal["final", "best"]
     departures: tuple[Departure, ...] = ()
     cell: Cell = field(kw_only=True)
+    used: frozenset[str] = frozenset()
 
 
 class Resolver:
@@ -171,15 +173,15 @@ def _resolved(
             # What a paper does not state is a reading, told as one (`judging.other_readings`).
             if old != new and (path != PRECISION or old is not None):
                 departures.append(Departure(path, shown(old), shown(new), origin.text))
+    used, last = frozenset(making.used), config.options.get("rounds")
     if config.stage == "measurement":
-        return PlannedCell(config, None, "final", tuple(departures), cell=cell)
-    last = config.options.get("rounds")
+        read, last = "final", None
     if last is not None and last < 1:
         raise SpecError(f"training.rounds is {last}, so nothing would be measured; give at least 1")
     if last is not None and isinstance(read, int) and read > last:
         departures.append(Departure(AT, shown(read), shown(last), ENDS))
         read = last
-    return PlannedCell(config, None, read, tuple(departures), cell=cell)
+    return PlannedCell(config, None, read, tuple(departures), cell=cell, used=used)
 
 
 class _Making:
@@ -371,6 +373,11 @@ class _Making:
         self.used |= {f"{section}.{name}" for name in own}
         values = self._experiment.get(section) or {}
         return {name: value for name, value in values.items() if name in own}
+
+
+def metric_of(bound: Cell) -> str:
+    """A metric that the cell's run measures; every one of a training is a number of one run."""
+    return str(bound.metric) if bound.metric in MEASUREMENTS else "accuracy"
 
 
 def shown(value: Any) -> str:
