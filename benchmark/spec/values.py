@@ -1,13 +1,13 @@
 """Published values of a table's file: their number, kinds, spreads, margins and metrics. As in
 `spec.rules` they are read from the raw TOML, and what has a wrong shape is passed over."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from ..metrics import looks_like_fraction, metric, outside
+from ..metrics import Metric, looks_like_fraction, metric, outside
 from ..printable import plural
-from . import limits
+from . import limits, settings
 from .fields import read_printed
 from .lines import KeyPath
 from .printed import Printed
@@ -26,6 +26,16 @@ class _Value(NamedTuple):
     def said(self, key: str) -> str | None:
         """Text that the nearest of row, column and table has for a key."""
         return next((one[key] for _, one in self.places if isinstance(one.get(key), str)), None)
+
+    @property
+    def margin(self) -> tuple[KeyPath, float]:
+        """That of the row or column, else the table's in its own unit, with its path; 0 if none."""
+        for at, place in self.places:
+            value = settings.get(place, "margin.value")
+            in_unit = at or (self.said("unit") or "") == (place.get("unit") or "")
+            if in_unit and isinstance(value, (int, float, Decimal)):
+                return (*at, "margin", "value"), float(value)
+        return (), 0.0
 
     def has(self, *keys: str) -> bool:
         """Whether row or column, not the table, has one of these keys."""
@@ -70,6 +80,7 @@ def check_published(data: Toml, rows: Placed, columns: Placed, report: FileProbl
         value = None if one.has("skip") else one.printed.value
         if value is not None and one.said("kind") == "empirical":
             _check_number(one, float(value), largest[one.column] > 1, report)
+    _check_margins(values, report)
     if any(one.printed.sd is not None for one in values) and "sd" not in data:
         report.add((), "spreads are printed, but there is no [sd] with their ddof and runs")
     if needs_margin and "margin" not in data:
@@ -77,14 +88,10 @@ def check_published(data: Toml, rows: Placed, columns: Placed, report: FileProbl
 
 
 def _check_number(one: _Value, value: float, among_percents: bool, report: FileProblems) -> None:
-    """Values that are none of their metric, fractions among percents, and margins of all values."""
+    """Values that are none of their metric, and fractions among percents."""
     name, unit = one.said("metric"), one.said("unit")
     if (problem := outside(value, name, unit)) is not None:
         report.add(one.path, f"{problem}; if it is another metric, its row or column names it")
-    known = metric(name)
-    if known is None or known.low is None or known.high is None:
-        return
-    low, high = known.bounds(unit)
     says_unit = "unit" in one.places[0][1]
     if among_percents and not says_unit and looks_like_fraction(value, name, unit):
         report.add(
@@ -92,15 +99,30 @@ def _check_number(one: _Value, value: float, among_percents: bool, report: FileP
             f"{value:g} stands among percents and looks like a fraction; "
             "if it is a percent, give its row unit = '%'",
         )
-    margins = (((*at, "margin", "value"), place.get("margin")) for at, place in one.places)
-    given = ((at, one["value"]) for at, one in margins if isinstance(one, dict) and "value" in one)
-    at, margin = next(given, ((), None))
-    if isinstance(margin, (int, float, Decimal)) and margin >= high - low:
-        report.add(
-            at,
-            f"{float(margin):g}{unit or ''} is as wide as the range of {name} ({low:g} to {high:g}"
-            f"{unit or ''}), so nothing could be discrepant; give a smaller margin",
-        )
+
+
+def _check_margins(values: Sequence[_Value], report: FileProblems) -> None:
+    """Margins that reach from a printed value to both ends of its metric; of one that lacks an end,
+    margins that exceed all that is printed for them."""
+    wide, sizes = dict[KeyPath, str](), dict[tuple[KeyPath, float], list[float]]()
+    for one in values:
+        at, margin = one.margin
+        if one.printed.value is None or one.has("skip") or one.said("kind") != "empirical":
+            continue
+        value, name, unit = float(one.printed.value), one.said("metric"), one.said("unit")
+        known = metric(name) or Metric()
+        low, high = known.bounds(unit)
+        if value - margin <= low and value + margin >= high:
+            said = f"{margin:g}{unit or ''} around {value:g} is all that {name} can be"
+            wide.setdefault(at, f"{said} ({low:g} to {high:g}); give a smaller margin")
+        elif known.low is None or known.high is None:
+            sizes.setdefault((at, margin), []).append(abs(value))
+    for (at, margin), printed in sizes.items():
+        if margin > max(printed) > 0:
+            said = f"{margin:g} exceeds all that is printed for it, at most {max(printed):g}"
+            wide.setdefault(at, f"{said}; give a smaller one, or the metric its low and high")
+    for at, said in wide.items():
+        report.add(at, said)
 
 
 def _values(data: Toml, rows: Placed, columns: Placed) -> Iterator[_Value]:

@@ -166,8 +166,17 @@ reason = "two SDs" =>
 value = 2.0 => value = 0
     28: margin.value: must be more than 0, not 0
 value = 2.0 => value = 100.0
-    28: margin.value: 100% is as wide as the range of accuracy (0 to 100%), so
-        nothing could be discrepant; give a smaller margin
+    28: margin.value: 100% around 41.2 is all that accuracy can be (0 to 100); give a
+        smaller margin
+value = 2.0 => value = 71.2
+    28: margin.value: 71.2% around 41.2 is all that accuracy can be (0 to 100); give a
+        smaller margin
+72.3,\n] => 72.3,\n]\nmetric = "view_error"\nunit = ""\nmargin = { value = 99.0, reason = "r" }
+    28: rows[2].margin.value: 99 exceeds all that is printed for it, at most 72.3; give a smaller
+        one, or the metric its low and high
+published = [41.2, 42.3] => published = [41.2, 42.3]\npretraining.epochs = 3
+    17: rows[1].pretraining.epochs: no run of this row takes it (nearest: 'pretraining.method');
+        correct it or leave it out
 72.3, => 172.3,
     24: rows[2].published[2]: 172.3% is no accuracy, which is 0 to 100%; if it is another
         metric, its row or column names it
