@@ -141,16 +141,13 @@ def judged(claim: Claim, comparisons: Sequence[Elementary], known: Known) -> Cla
     supported, why = support(comparisons)
     control = claim.control
     return ClaimResult(
-        id=claim.id,
-        says=claim.says,
+        **{name: getattr(claim, name) for name in ("id", "says", "headline", "rests_on")},
         holds=claim.holds if control is None else f"{claim.holds} by {control.least:g}",
-        headline=claim.headline,
         unit=comparisons[0].unit,
         support=supported,
         support_reason=why,
         answer=answer_claim(claim, comparisons, known),
         comparisons=tuple(_comparison(one, known) for one in comparisons),
-        rests_on=claim.rests_on,
         given="" if control is None else f"known from {control.source}",
     )
 
@@ -241,18 +238,19 @@ def _counted(contrasts: Contrasts) -> ClaimAnswer:
 
 def _close(contrasts: Contrasts, widths: Sequence[float], variances: int = 1) -> ClaimAnswer:
     """Two one-sided tests of each comparison; far apart by Bonferroni. variances: of how many means
-    of trials the difference has the variance."""
+    of trials the difference has the variance. None at all is never near a stated size."""
+    nearer = np.minimum(widths, contrasts.stated)
     k, wider, level = len(widths), math.sqrt(variances), contrasts.level
     near = far = 0
-    for inner, outer, width in zip(
-        contrasts.intervals(level), contrasts.intervals(1 - (1 - level) / k), widths, strict=True
-    ):
+    both_of = zip(contrasts.intervals(level), contrasts.intervals(1 - (1 - level) / k), strict=True)
+    for (inner, outer), width, within in zip(both_of, widths, nearer, strict=True):
         close, apart = ([one.widened(wider) for one in both] for both in (inner, outer))
-        near += all(one.lies_above(-width) and one.lies_below(width) for one in close)
+        near += all(one.lies_above(-within) and one.lies_below(within) for one in close)
         far += any(one.lies_above(width) or one.lies_below(-width) for one in apart)
+    blunt = " A margin counts up to the stated size." * any(nearer < widths)
     return ClaimAnswer(
         "HOLDS" if near == k else "OPPOSITE" if far else "OPEN",
-        f"{near} of {k} shown to be as close as stated, {far} further apart.",
+        f"{near} of {k} shown to be as close as stated, {far} further apart.{blunt}",
         "closeness",
         k,
         shown=near,

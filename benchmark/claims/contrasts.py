@@ -95,6 +95,13 @@ class Contrasts:
         return math.sqrt(sum(half**2 for half in halves)) / len(self.comparisons)
 
     @cached_property
+    def stated(self) -> Floats:
+        """By comparison, the size that it states: how far from true it is where all its cells are
+        equal, to whatever; infinite where it states none. [k]"""
+        one, two = np.abs(self._differences(lambda _: np.array([1.0, 2.0]))).T
+        return np.where((one == two) & (one > 0), one, math.inf)
+
+    @cached_property
     def ties(self) -> Floats:
         """By comparison, the difference up to which its sides are equal. [k]"""
         found = []

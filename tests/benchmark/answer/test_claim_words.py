@@ -180,6 +180,22 @@ def test_a_stated_size_is_compared_where_there_is_a_margin() -> None:
     assert answered("'A' - 'B' = 20", PRINTED, trials, margin=lambda one: 2.0).word == "OPPOSITE"
 
 
+@pytest.mark.parametrize(
+    ("holds", "a", "word"),
+    [
+        ("'A' - 'B' = 10", 50.0, "OPEN"),
+        ("'A' - 'B' = 10", 30.0, "OPEN"),
+        ("'A' = 'B' + 10", 55.0, "HOLDS"),
+        ("'A' / 'B' = 1.2", 50.0, "OPEN"),
+        ("'A' - 'B' ~ 30 10", 45.0, "OPEN"),
+        ("'A' ~ 30 'B'", 45.0, "HOLDS"),
+    ],
+)
+def test_no_margin_takes_none_for_a_stated_size(holds: str, a: float, word: str) -> None:
+    found = answered(holds, PRINTED, arms(A=a, B=50), margin=lambda one: 40.0)
+    assert found.word == word
+
+
 def test_what_is_said_of_every_trial_holds_only_in_all() -> None:
     trials = arms(A=60, B=50)
     assert answered("'A' > 'B'", PRINTED, trials, every_trial=True).word == "HOLDS"
