@@ -2,6 +2,7 @@
 
 import math
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -61,6 +62,11 @@ def _own(name: str) -> Metric | None:
             found = registry.find("metric", name)
             return Metric(found.low, found.high, found.lower_is_better)
     return None
+
+
+def best(values: Iterable[float], name: str | None) -> float:
+    """The best of a metric's values, the smallest where less is better."""
+    return (min if (metric(name) or Metric()).lower_is_better else max)(values)
 
 
 def outside(value: float, name: str | None, unit: str | None) -> str | None:

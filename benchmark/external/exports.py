@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from ..errors import FedreproError
+from ..metrics import best
 from ..spec import lines, toml_file
 from ..spec.fields import At, Count, InFile, Text
 from ..spec.model import Paper
@@ -84,7 +85,8 @@ def read_map(file: Path, paper: Paper) -> list[Row]:
             raise refused(place, problems.problems[0].message)
         row = Row(place, entry.table, joined(entry.row), joined(entry.column), entry.seed, 0.0,
                   unit=entry.unit)  # fmt: skip
-        at = entry.round or cell_of(row, paper).read
+        cell = cell_of(row, paper)
+        at = entry.round or cell.read
         source = (file.parent / entry.file).resolve()
         known = entry.tool, str(source)
         if known not in read:
@@ -93,7 +95,7 @@ def read_map(file: Path, paper: Paper) -> list[Row]:
                 curves[run][key] += () if value is EMPTY else ((n, value),)
         run, key = _choose(read[known], entry.run, entry.key, place)
         points = [(n + entry.offset, value) for n, value in read[known][run][key]]
-        value, taken = _value_at(points, at, place)
+        value, taken = _value_at(points, at, cell.metric, place)
         in_file = taken if isinstance(taken, str) else taken - entry.offset
         of = (*known, run, key, in_file, entry.table)
         rows.append(replace(row, value=value, round=str(taken), source=of, offset=entry.offset))
@@ -198,9 +200,9 @@ def _choose(curves: Curves, run: str | None, key: str, place: str) -> tuple[str,
 
 
 def _value_at(
-    points: Points, at: int | Literal["final", "best"], place: str
+    points: Points, at: int | Literal["final", "best"], metric: str | None, place: str
 ) -> tuple[float, int | str]:
-    """The value at a round, at the last one, or the largest; and what was taken of these."""
+    """The value at a round, at the last one, or the best; and what was taken of these."""
     rounds = [round for round, _ in points]
     if (twice := repeated(rounds)) is not None:
         raise refused(place, f"the file has round {twice} twice")
@@ -212,4 +214,4 @@ def _value_at(
     numbers = [value for value in found if value is not None]
     if len(numbers) < len(found):
         raise refused(place, "the file has no value at this round")
-    return max(numbers), wanted
+    return best(numbers, metric), wanted

@@ -16,7 +16,7 @@ from scipy.stats import poisson
 from ...methods.metrics.cluster_agreement import OF_TRAINING
 from ...methods.outcome import Arrays
 from ..config import RunConfig, chain
-from ..metrics import metric, outside
+from ..metrics import best, metric, outside
 from ..planning.plan import Plan, PlannedCell
 from ..results import Departure
 from ..spec.model import CellKey
@@ -219,7 +219,8 @@ def _read(record: TrialRecord, name: str, at: int | Literal["final", "best"]) ->
         return record.counts[name]
     if name not in record.metrics:
         raise KeyError(f"its run does not measure '{name}'")
-    return record.metrics[name].read(at)
+    curve = record.metrics[name]
+    return best(curve.values, name) if at == "best" else curve.read(at)
 
 
 def _distinct_runs(

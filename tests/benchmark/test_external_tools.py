@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.external import exports
 from fedrepro.benchmark.external.binding import bind_rows, external_plan
 from fedrepro.benchmark.external.exports import read_files, read_map
 from fedrepro.benchmark.spec.load import load_paper
@@ -138,6 +139,11 @@ def test_one_value_is_one_trial_of_one_run(tmp_path: Path, cpcfl: Paper) -> None
         refuses = pytest.raises(FedreproError, match="is that of another trial")
         with nullcontext() if "Trial" in more else refuses:  # a printed trial is of the same run
             bind_rows(rows, external_plan(cpcfl, ["11"]), "scaled")
+
+
+def test_the_best_of_what_is_better_lower_is_the_least() -> None:
+    points = [(1, "0.9"), (2, "0.3"), (3, "0.5")]
+    assert exports._value_at(points, "best", "false_negative_ratio", "p") == (0.3, "best")
 
 
 @pytest.mark.parametrize("tool", ["flower", "wandb", "mlflow"])

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from ...metrics import Metric, metric
 from ...spec.model import Cell, Paper
 from ..findings import Finding, finding
 from ..identity import grouped, numbers, tables_of
@@ -25,8 +26,10 @@ def check(paper: Paper) -> Iterator[Finding]:
         sound = list[Cell]()
         for upper, lower in pairs:
             best, other = upper.cell, lower.cell
+            is_less = (metric(best.metric) or Metric()).lower_is_better
+            above, below = (other, best) if is_less else (best, other)
             # Rounding keeps order, so intervals that merely touch decide, too.
-            if best.bounds[1] > other.bounds[0] or best.printed.value == other.printed.value:
+            if above.bounds[1] > below.bounds[0] or best.printed.value == other.printed.value:
                 sound += (best, other)
                 continue
             yield finding(
@@ -36,8 +39,8 @@ def check(paper: Paper) -> Iterator[Finding]:
                 f"good as the round that {other.label} (table {other.table}) shows of the same "
                 "run.",
                 published=f"best {best.printed.text}, round {lower.round} {other.printed.text}",
-                computed=f"at most {float(best.bounds[1]):g} against at least "
-                f"{float(other.bounds[0]):g}",
+                computed=f"at most {float(above.bounds[1]):g} against at least "
+                f"{float(below.bounds[0]):g}",
                 status="inconsistent",
             )
         first, second = tables

@@ -1,4 +1,5 @@
 from collections.abc import Iterable
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -84,6 +85,8 @@ def test_best_below_last() -> None:
     last, best = cell("80.2", column="last", at=9), cell("80.1", column="best", at="best")
     (found,) = wrong(best_round.check(paper(last, best)))
     assert found.published == "best 80.1, round 9 80.2"
+    less = [replace(one, metric="false_negative_ratio") for one in (last, best)]
+    assert wrong(best_round.check(paper(*less))) == []
 
 
 @pytest.mark.parametrize(
