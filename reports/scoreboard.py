@@ -84,13 +84,17 @@ def name(reports: Sequence[Report]) -> str:
 def exit_code(reports: Sequence[Report]) -> int:
     """0 nothing discrepant, 1 something is or a trial failed, 2 a cell has no trial, 3 nothing run.
     2 is for cells whose trials all failed. Numbers that are recomputed without training are a
-    result only where nothing waits for a run."""
-    tables = [table for one in reports for table in one.tables]
-    shown = cells(tables)
+    result only where nothing waits for a run. Of several reports it is 2, 1 or 3 if one's is."""
+    each = set(map(_code, reports))
+    return next((code for code in (2, 1, 3) if code in each), 0)
+
+
+def _code(report: Report) -> int:
+    tables, shown = report.tables, cells(report.tables)
     if any(cell.verdict.word == "FAILED" for cell in shown):
         return 2
     fails = any(one.fails for one in shown) or any(one.fails for one in tables)
-    if fails or any(map(failed_trials, reports)):
+    if fails or failed_trials(report):
         return 1
     if any(cell.mean is not None for cell in shown) or any(table.panels for table in tables):
         return 0

@@ -156,6 +156,10 @@ def test_a_cell_shows_its_reading_in_its_unit_by_trial():
     assert early.trials == pytest.approx((10.0, 20.0, 30.0))
     best = single("90.00", [[0.9, 0.1], [0.8, 0.2]], read="best")
     assert best.trials[:2] == pytest.approx((90.0, 80.0))
+    name, runs = "false_negative_ratio", [[0.9, 0.1], [0.8, 0.2]]
+    plan = plan_for(cell("A|B", "10.0", metric=name), read="best")
+    least = only(judged(plan, Shelf().put(OURS, runs, metric=name)))
+    assert least.trials[:2] == pytest.approx((10.0, 20.0))
     fraction = single("0.70", CLOSE, unit="")
     assert fraction.trials == pytest.approx((0.70, 0.701, 0.702))
 
@@ -316,6 +320,8 @@ def test_numbers_that_were_only_recomputed_are_a_result_where_nothing_waits_for_
     for cells, code in (((one,), 3), ((counted,), 0), ((counted, replace(one, run="key")), 3)):
         now = replace(report, tables=(replace(shown, cells=cells),))
         assert exit_code([now]) == code
+        fine = judged(plan_for("70.10"), Shelf().put(OURS, CLOSE))
+        assert exit_code([fine, now, fine]) == code
 
 
 def test_a_metric_or_round_that_was_not_measured_is_an_error():
