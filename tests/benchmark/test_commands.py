@@ -126,6 +126,15 @@ def test_doctor_says_what_is_missing_and_what_is_damaged(tmp_path: Path, capsys:
     assert data["mnist/train"].startswith("damaged: ")
 
 
+def test_a_check_of_no_paper_of_ones_own_says_so(
+    tmp_path: Path, capsys: Said, monkeypatch: Patch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for papers in ([], ["fcl"]):
+        assert main(["check", *papers]) == 0
+        assert ("./tables holds no paper of yours" in capsys.readouterr().err) is not bool(papers)
+
+
 def test_one_report_is_on_the_papers_named(tmp_path: Path) -> None:
     places = ["--store", str(tmp_path / "store"), "--out", str(tmp_path / "out")]
     assert main(["report", "cpcfl", "mfcl", *places]) == 3

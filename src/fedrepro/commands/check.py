@@ -4,8 +4,9 @@ import argparse
 
 from fedrepro.benchmark.judging.published_value import narrow_margins
 from fedrepro.benchmark.planning.check import check
+from fedrepro.benchmark.spec.folders import HERE, tables_root
 from fedrepro.commands import _options as options
-from fedrepro.commands._terminal import folded
+from fedrepro.commands._terminal import complain, folded
 
 EXAMPLE = "fedrepro check cpcfl"
 ARGUMENTS = options.PAPERS
@@ -15,6 +16,8 @@ def execute(args: argparse.Namespace) -> int:
     """2 if there are problems, else 1 if a name is not implemented."""
     papers = options.papers(args)
     problems, unimplemented = check(papers)
+    if not args.papers and all(paper.file.parents[1] == tables_root() for paper in papers):
+        complain(f"./{HERE} holds no paper of yours: fedrepro's own are checked; give --specs")
     for problem in problems:
         print(problem)
     for missing in unimplemented:
