@@ -66,6 +66,7 @@ class CellResult:
         trials: by seed in order, None where a trial is missing.
         interval: 95 % confidence interval of the mean.
         departures: positions among those of its table.
+        read: the round, or which one.
         failed: `trial 3: diverged at round 7` for each trial behind this cell that failed.
     """
 
@@ -87,6 +88,7 @@ class CellResult:
     departures: tuple[int, ...] = ()
     margin: float | None = None
     failed: tuple[str, ...] = ()
+    read: int | Literal["final", "best"] | None = None
 
     @property
     def fails(self) -> bool:

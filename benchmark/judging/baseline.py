@@ -16,13 +16,14 @@ from ..results import Report
 from ..store.files import path_segment, write_whole
 
 Read = TypeVar("Read")
+AUDIT, EACH = "audit", "every trial"
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 """For what is read back: no type is guessed, and no number is infinite or none."""
 
 
 @dataclass(frozen=True, config=_STRICT)
 class RecordedCell:
-    """A cell. trials: by seed, None where one is missing. metric: None in older baselines."""
+    """A cell. trials: by seed, None where one is missing. metric, read: None in older baselines."""
 
     trials: tuple[float | None, ...]
     verdict: str
@@ -30,6 +31,7 @@ class RecordedCell:
     published: str
     margin: float | None
     metric: str | None = None
+    read: int | str | None = None
 
     @property
     def by_seed(self) -> dict[int, float]:
@@ -41,8 +43,9 @@ class Recorded:
     """A judged report as a baseline keeps it, and as reports are compared.
 
     cells: by place, `3: CP-CFL|SimCLR @ T = 25`. claims, stated: their words and expressions by
-    place, `3: id`, controls included. tables: their words by id. retention: of the metric that
-    decides a table, by id. failed: trials that failed, a sentence each.
+    place, `3: id`, controls included; stated are also whether a claim is of every trial, and the
+    audit. tables: their words by id. retention: of the metric that decides a table, by id. failed:
+    trials that failed, a sentence each.
     """
 
     paper: str
@@ -129,20 +132,26 @@ def _read(path: Path, what: str, parse: Callable[[bytes], Read], again: str) -> 
 def _recorded(report: Mapping[str, Any]) -> Recorded:
     made, tables = report["provenance"], (*report["tables"], *report["controls"])
     claims = {f"{table['id']}: {one['id']}": one for table in tables for one in table["claims"]}
+    kinds = ((f"{at}, said of", claim["answer"]["kind"]) for at, claim in claims.items())
+    audit = (one.split(": ", 1) for one in report["first"]["totals"] if one.startswith(AUDIT))
     deciding = {table["id"]: table["answers"][0] for table in tables if table["answers"]}
     plain = {
         **{name: report[name] for name in ("schema", "paper", "profile", "on", "series")},
         **{name: made[name] for name in ("created", "commit", "device", "versions")},
         "cells": {
             place_of(table["id"], cell["row"], cell["column"]): {
+                **{name: cell.get(name) for name in RecordedCell.__dataclass_fields__},
                 "verdict": cell["verdict"]["word"],
-                **{name: cell[name] for name in ("trials", "run", "published", "margin", "metric")},
             }
             for table in tables
             for cell in table["cells"]
         },
         "claims": {place: claim["answer"]["word"] for place, claim in claims.items()},
-        "stated": {place: claim["holds"] for place, claim in claims.items()},
+        "stated": {
+            **{place: claim["holds"] for place, claim in claims.items()},
+            **{place: EACH if kind == EACH else "means" for place, kind in kinds if kind},
+            **dict(audit),
+        },
         "tables": {table["id"]: table["word"] for table in tables},
         "retention": {id: answer["retention"]["mean"] for id, answer in deciding.items()},
         "failed": [

@@ -24,7 +24,7 @@ from ..errors import FedreproError
 from ..metrics import metric, outside
 from ..results import CellResult, Provenance, Report
 from ..stats.intervals import LEVEL, t_quantile
-from .baseline import Recorded, RecordedCell, place_of, recorded
+from .baseline import AUDIT, Recorded, RecordedCell, place_of, recorded
 
 Trials = Sequence[float]
 ABSENT = "absent"
@@ -116,7 +116,7 @@ def compare(before: Recorded, after: Recorded, report: Report | None = None) -> 
         found.append(Movement("failure", one, "failed", "not as recorded"))
     for place, then in before.stated.items():
         if then != (now := after.stated.get(place, then)):
-            found.append(Movement("spec", place, then, now, regression=True))
+            found.append(Movement("spec", place, then, now, regression=place != AUDIT))
     return found
 
 
@@ -229,6 +229,8 @@ def _moved(
     then, now = (f"{one.published} (margin {one.margin})" for one in (old, new))
     if old.metric not in (None, new.metric):
         then, now = f"{old.metric} {then}", f"{new.metric} {now}"
+    if old.read not in (None, new.read):
+        then, now = f"{then} at {old.read}", f"{now} at {new.read}"
     if then != now:
         yield Movement("spec", place, then, now, regression=True)
     if old.run and new.run and old.run != new.run:

@@ -70,21 +70,17 @@ def judge_evidence(
     found = findings_for(plan.paper, plan.tables) if audit else ()
     judging = _Judging(plan, evidence, found)
     edited = {file for one in evidence.finished(*plan.runs) for file in one.edited}
+    names = ("title", "authors", "year", "readings", "address", "venue")
     return Report(
         paper=plan.paper.id,
-        title=plan.paper.title,
-        authors=plan.paper.authors,
-        year=plan.paper.year,
+        **{name: getattr(plan.paper, name) for name in names},
         profile=plan.profile.name,
         on=plan.on,
         scaled=any(table.departures for table in judging.tables),
         tables=judging.tables,
         runs=run_summaries(plan, evidence),
         provenance=provenance(plan, evidence, command, wall_s),
-        readings=plan.paper.readings,
         choices=tuple(_choices(plan)),
-        address=plan.paper.address,
-        venue=plan.paper.venue,
         series=plan.profile.series,
         edited=tuple(sorted(edited)),
         protected=evidence.given is not None or plan.is_protected,
@@ -232,13 +228,9 @@ class _Judging:
             )
             for one, each in zip(cells, own, strict=False)
         )
+        names = ("id", "title", "section", "kind", "metric", "unit")
         found = TableResult(
-            id=table.id,
-            title=table.title,
-            section=table.section,
-            kind=table.kind,
-            metric=table.metric,
-            unit=table.unit,
+            **{name: getattr(table, name) for name in names},
             margin=None if table.margin is None else table.margin.value,
             margin_reason=None if table.margin is None else table.margin.reason,
             cells=judged,
@@ -323,15 +315,10 @@ class _Judging:
         sample = describe([value for value in values if value is not None])
         interval = None if sample is None else sample.interval
         margin = self.plan.paper.table(cell.table).margin_of(cell)
-        own = ""
-        if cell.margin is not None:
-            own = f"margin here: ±{cell.margin.value:g} ({cell.margin.reason})"
+        here = cell.margin
+        own = "" if here is None else f"margin here: ±{here.value:g} ({here.reason})"
         return CellResult(
-            row=cell.row,
-            column=cell.column,
-            kind=cell.kind,
-            metric=cell.metric,
-            unit=cell.unit,
+            **{name: getattr(cell, name) for name in ("row", "column", "kind", "metric", "unit")},
             published=cell.printed.text,
             published_sd=None if cell.printed.sd is None else str(cell.printed.sd),
             trials=values,
@@ -345,4 +332,5 @@ class _Judging:
             departures=departures,
             margin=None if margin is None else margin.value,
             failed=trials.failed,
+            read=one.read,
         )

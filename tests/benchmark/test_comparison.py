@@ -15,6 +15,7 @@ from fedrepro.benchmark.judging import baseline, comparison
 from fedrepro.benchmark.judging.comparison import Movement, mean_tolerance, spread_changed
 from fedrepro.benchmark.results import (
     CellResult,
+    FirstLines,
     Provenance,
     Report,
     RunSummary,
@@ -385,6 +386,23 @@ def test_cells_and_claims_that_state_something_else_are_regressions():
     found = moved(with_cells(now, replace(cell, published="10.0"), claims=claims))
     told = [(one.what, one.where) for one in found if one.regression]
     assert told == [("spec", "3: A @ x"), ("spec", "3: c")]
+
+
+def test_what_is_read_and_said_and_audited_is_compared_where_it_is_recorded():
+    def read(at, kind, audit):
+        now = report(first=FirstLines(totals=(f"audit: {audit}",)))
+        (cell,), (claim,) = now.tables[0].cells, now.tables[0].claims
+        claims = (replace(claim, answer=replace(claim.answer, kind=kind)),)
+        return with_cells(now, replace(cell, read=at), claims=claims)
+
+    new, old = read("final", "ratio", 0), read("best", "every trial", 1)
+    told = [(one.where, one.after, one.regression) for one in moved(new, old)]
+    assert told == [
+        ("3: A @ x", "70.0 (margin None) at final", True),
+        ("3: c, said of", "means", True),
+        ("audit", "0", False),
+    ]
+    assert moved(new, replace(new, first=FirstLines())) == []
 
 
 def test_trials_that_a_failed_cell_has_gained_are_told():
