@@ -52,9 +52,7 @@ def otherwise(tables: Iterable[TableResult], records: Sequence[OnOtherData]) -> 
         words = ", ".join(f"{n} {word.lower()}" for word, n in counts)
         said = f"{len(found)} of {len(there)} headline claims are answered otherwise: {words}"
     else:
-        parts = [
-            first_lines.clause(claim, answer) + _numbers(claim, answer) for claim, answer in found
-        ]
+        parts = [first_lines.clause(*one) + _numbers(*one) for one in found]
         alike = len(both) - len(found)
         rest = plural(alike, "other") if found else "all headline claims"
         parts += [f"{rest} alike"] if alike else []

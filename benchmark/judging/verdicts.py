@@ -248,9 +248,7 @@ def _also_covered(table: Table, cell: Cell, margin: Margin) -> str:
     values = {one.row: one.printed.value for one in column if one.printed.value is not None}
     own = values.pop(cell.row, None)
     others = values.values()
-    if own is None or not others:
-        return ""
-    if 2 * margin.value <= float(max(own, *others) - min(own, *others)):
+    if not others or own is None or 2 * margin.value <= max(own, *others) - min(own, *others):
         return ""
     covered = sum(abs(float(other - own)) <= margin.value for other in others)
     return f"This margin also covers {covered} of {len(others)} other rows."
