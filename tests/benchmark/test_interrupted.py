@@ -65,7 +65,8 @@ def undisturbed(config: RunConfig, seed: int) -> tuple[Outcome, dict[str, Any]]:
 def disturbed(config: RunConfig, seed: int, store: Path) -> tuple[Outcome, dict[str, Any], int]:
     """What comes of a trial that is stopped at every place, and how many times. Each part has new
     objects, nothing that is remembered and other global random streams."""
-    weights, stops = encoder_for(config, seed), 0
+    given: dict[str, Any] = {"data_dir": None, "device": "cpu"}
+    given["encoder"], stops = encoder_for(config, seed), 0
     source = fingerprint.digest(fingerprint.source_of(config))
     while True:
         _forget_everything(stops)
@@ -82,18 +83,9 @@ def disturbed(config: RunConfig, seed: int, store: Path) -> tuple[Outcome, dict[
                 raise Stopped
 
         with suppress(Stopped):
-            outcome, provenance = train_trial(
-                config,
-                seed,
-                data_dir=None,
-                device="cpu",
-                encoder=weights,
-                saved=saved,
-                save=save,
-                save_every_s=ALWAYS_S,
-            )
+            made = train_trial(config, seed, saved=saved, save=save, save_every_s=ALWAYS_S, **given)
             assert not said
-            return outcome, provenance, stops
+            return *made, stops
         stops += 1
 
 

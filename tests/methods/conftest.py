@@ -1,3 +1,4 @@
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -7,6 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from fedrepro.methods.data.federation import Federation, ImageSet
+from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.encoders.cnn import CNN
 from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Round, Server, Task
 from fedrepro.methods.nn.classifier import Classifier, dense_head
@@ -19,6 +21,22 @@ from fedrepro.methods.state import State
 from fedrepro.methods.training.local import train_clients
 from fedrepro.methods.training.local_loss import LocalOptions
 from fedrepro.methods.training.steps import Grouping
+
+PLAIN = Augmentation(
+    (1.0, 1.0), flip_probability=0, jitter_probability=0, grey_probability=0, blur_probability=0
+)
+"""Views that are the images."""
+
+
+def stream(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def cosine(a: Tensor, b: Tensor) -> float:
+    """Number by number."""
+    a, b = a.detach(), b.detach()
+    dot = sum(float(s * t) for s, t in zip(a, b, strict=True))
+    return dot / math.sqrt(sum(float(s) ** 2 for s in a)) / math.sqrt(sum(float(t) ** 2 for t in b))
 
 
 def _portion(sizes: Sequence[int], classes: int, stream: torch.Generator) -> ImageSet:
@@ -50,6 +68,12 @@ def make_task(
     return Task(
         federation, model, Seeds(trial), torch.device("cpu"), grouping=Grouping(clients_at_once)
     )
+
+
+def dealt(train: ImageSet, test: ImageSet, clients: int, classes: int, **more: Any) -> Federation:
+    """Equal parts of images in their order, to clients of one group."""
+    own, tests = (torch.arange(len(one)).split(len(one) // clients) for one in (train, test))
+    return Federation(train, test, own, tests, torch.zeros(clients).long(), classes, **more)
 
 
 def two_rules(per_group: int = 3, images: int = 20, trial: int = 0) -> Task:
@@ -128,6 +152,21 @@ def train_in_torch(
             steps.zero_grad()
             F.cross_entropy(module(x[batch]), y[batch]).backward()
             steps.step()
+
+
+def learn_in_torch(task: Task, learner: Learner, state: State, own: State, epochs: int) -> None:
+    """A client of nine images learns in batches of 4, without the last image, by torch's Adam."""
+    for value in state.values():
+        value.requires_grad_()
+    steps = torch.optim.Adam(list(state.values()), lr=0.01)
+    order, looks = (task.seeds.generator(name, 0, 0) for name in ("batches", "views"))
+    for _ in range(epochs):
+        for batch in torch.randperm(9, generator=order)[:8].split(4):
+            views = task.augmentation.views(task.federation.train.images[batch], 2, looks)
+            steps.zero_grad()
+            learner.loss(state, own, [view[None] for view in views], None).sum().backward()
+            steps.step()
+            learner.update(state, own)
 
 
 def one_round(

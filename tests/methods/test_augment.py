@@ -17,6 +17,7 @@ from fedrepro.methods.data.views.pixels import (
     blur_radius,
     turn_hue,
 )
+from tests.methods.conftest import PLAIN, stream
 from tests.whole_torchvision import ensure_torchvision
 
 ensure_torchvision()
@@ -25,22 +26,11 @@ TF = pytest.importorskip("torchvision.transforms.functional")
 torch.set_num_threads(1)  # on tensors this small, threads wait for each other
 
 FULL = Augmentation(blur_probability=1.0)
-NOTHING = Augmentation(
-    crop_scale=(1.0, 1.0),
-    flip_probability=0,
-    jitter_probability=0,
-    grey_probability=0,
-    blur_probability=0,
-)
-WINDOW = replace(NOTHING, crop_padding=5, flip_probability=0.5)
-
-
-def generator(seed: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
+WINDOW = replace(PLAIN, crop_padding=5, flip_probability=0.5)
 
 
 def images(n: int, channels: int, side: int, seed: int = 0) -> Tensor:
-    g = generator(seed)
+    g = stream(seed)
     return torch.randint(256, (n, channels, side, side), generator=g, dtype=torch.uint8)
 
 
@@ -74,7 +64,7 @@ def reference(image: Tensor, p: Parameters, i: int) -> Tensor:
 def test_every_image_equals_torchvision_with_the_same_parameters(channels: int, side: int) -> None:
     n = 40
     x = images(n, channels, side).float() / 255
-    p = FULL.draw(n, side, side, generator(1))
+    p = FULL.draw(n, side, side, stream(1))
     expected = torch.stack([reference(x[i], p, i) for i in range(n)])
     torch.testing.assert_close(apply(x, p), expected, atol=3e-5, rtol=0)
 
@@ -87,14 +77,14 @@ def test_a_moved_window_equals_torchvisions_crop_of_the_padded_image(
     n = 60
     x = images(n, channels, side)
     for augmentation in (replace(WINDOW, crop_border=border), replace(FULL, crop_padding=5)):
-        p = augmentation.draw(n, side, side, generator(1))
+        p = augmentation.draw(n, side, side, stream(1))
         expected = torch.stack([reference(x[i].float() / 255, p, i) for i in range(n)])
         torch.testing.assert_close(apply(x, p), expected, atol=3e-5, rtol=0)
 
 
 def test_windows_are_placed_as_torchvisions_random_crop_places_them() -> None:
     transforms = pytest.importorskip("torchvision.transforms")
-    shift = WINDOW.draw(5000, 32, 32, generator()).shift
+    shift = WINDOW.draw(5000, 32, 32, stream()).shift
     assert shift.min() == -5
     assert shift.max() == 5
     places, counts = torch.unique(shift, dim=0, return_counts=True)
@@ -111,7 +101,7 @@ def test_windows_are_placed_as_torchvisions_random_crop_places_them() -> None:
 @pytest.mark.parametrize("n_views", [1, 2])
 def test_padded_images_of_a_smaller_client_draw_nothing(n_views: int) -> None:
     x, counts = torch.stack([images(7, 3, 8, seed) for seed in (0, 1)]), [7, 4]
-    streams, alone = [generator(1), generator(2)], [generator(1), generator(2)]
+    streams, alone = [stream(1), stream(2)], [stream(1), stream(2)]
     together = WINDOW.stacked_views(x, n_views, streams, counts)
     for model, count in enumerate(counts):
         for view, own in zip(
@@ -124,7 +114,7 @@ def test_padded_images_of_a_smaller_client_draw_nothing(n_views: int) -> None:
 def test_views_of_a_batch_are_those_of_its_images_one_by_one() -> None:
     n = 70
     x = images(n, 3, 96)  # more than one piece, blurred and not
-    p = FULL.draw(2 * n, 96, 96, generator(2))
+    p = FULL.draw(2 * n, 96, 96, stream(2))
     together = apply(x, p)
     for i in (0, 1, n - 1, n, 2 * n - 1):
         alone = apply(x[i % n].unsqueeze(0), p.take(torch.tensor([i])))
@@ -133,9 +123,9 @@ def test_views_of_a_batch_are_those_of_its_images_one_by_one() -> None:
 
 def test_views_of_batches_together_are_those_of_one_after_the_other() -> None:
     batches = images(20, 3, 16).split(8)  # the last one is smaller
-    stream = generator(3)
-    alone = [FULL.views(batch, 2, stream) for batch in batches]
-    together = FULL.views_of_batches(batches, 2, generator(3))
+    one = stream(3)
+    alone = [FULL.views(batch, 2, one) for batch in batches]
+    together = FULL.views_of_batches(batches, 2, stream(3))
     for ours, theirs in zip(together, alone, strict=True):
         for view, expected in zip(ours, theirs, strict=True):
             torch.testing.assert_close(view, expected, atol=1e-6, rtol=0)
@@ -153,7 +143,7 @@ def test_hue_equals_torchvision_on_greys_primaries_and_ties() -> None:
 
 def test_a_view_with_everything_turned_off_is_the_image() -> None:
     x = images(9, 3, 16)
-    for view in NOTHING.views(x, 2, generator()):
+    for view in PLAIN.views(x, 2, stream()):
         torch.testing.assert_close(view, x.float() / 255, atol=1e-6, rtol=0)
 
 
@@ -162,7 +152,7 @@ def uniform(sample: Tensor, low: float, high: float) -> float:
 
 
 def test_factors_are_uniform_in_their_intervals_where_jitter_acts() -> None:
-    p = Augmentation(brightness=0.4, contrast=1.5).draw(4000, 32, 32, generator())
+    p = Augmentation(brightness=0.4, contrast=1.5).draw(4000, 32, 32, stream())
     acts = (p.factors != torch.tensor([1.0, 1.0, 1.0, 0.0])).any(1)
     assert stats.binomtest(int(acts.sum()), 4000, 0.8).pvalue > 1e-3
     bounds = [(0.6, 1.4), (0.0, 2.5), (0.2, 1.8), (-0.2, 0.2)]
@@ -171,7 +161,7 @@ def test_factors_are_uniform_in_their_intervals_where_jitter_acts() -> None:
 
 
 def test_coins_fall_with_their_probabilities_and_apart_from_each_other() -> None:
-    p = Augmentation(flip_probability=0.3).draw(5000, 32, 32, generator())
+    p = Augmentation(flip_probability=0.3).draw(5000, 32, 32, stream())
     coins = torch.stack([p.flip, p.grey, p.sigma > 0]).double()
     for coin, probability in zip(coins, (0.3, 0.2, 0.5), strict=True):
         assert stats.binomtest(int(coin.sum()), 5000, probability).pvalue > 1e-3
@@ -181,7 +171,7 @@ def test_coins_fall_with_their_probabilities_and_apart_from_each_other() -> None
 
 
 def test_all_24_orders_of_the_colour_operations_are_equally_likely() -> None:
-    p = Augmentation().draw(6000, 8, 8, generator())
+    p = Augmentation().draw(6000, 8, 8, stream())
     orders, counts = torch.unique(p.order, dim=0, return_counts=True)
     assert len(orders) == 24
     assert stats.chisquare(counts.numpy()).pvalue > 1e-3
@@ -193,7 +183,7 @@ def test_crops_lie_in_the_image_and_are_distributed_as_torchvisions(
 ) -> None:
     transforms = pytest.importorskip("torchvision.transforms")
     n = 1500
-    p = Augmentation().draw(n, height, width, generator())
+    p = Augmentation().draw(n, height, width, stream())
     assert (p.height >= 1).all()
     assert (p.width >= 1).all()
     assert (p.top >= 0).all()
@@ -216,7 +206,7 @@ def test_crops_lie_in_the_image_and_are_distributed_as_torchvisions(
 
 def test_a_crop_that_never_fits_falls_back_as_torchvisions_does() -> None:
     transforms = pytest.importorskip("torchvision.transforms")
-    p = Augmentation(crop_scale=(1.0, 1.0)).draw(5, 10, 40, generator())
+    p = Augmentation(crop_scale=(1.0, 1.0)).draw(5, 10, 40, stream())
     _, _, h, w = transforms.RandomResizedCrop.get_params(
         torch.zeros(1, 10, 40), [1.0, 1.0], [3 / 4, 4 / 3]
     )

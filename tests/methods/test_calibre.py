@@ -20,15 +20,11 @@ from fedrepro.methods.federated.self_supervised.pfl_ssl import PFLSSL
 from fedrepro.methods.objectives._prototypes import clusters, prototype_contrast, prototype_meta
 from fedrepro.methods.objectives.simclr import SimCLR, nt_xent
 from fedrepro.methods.state import clone
-from tests.methods.conftest import make_task, one_round, small_learner
+from tests.methods.conftest import cosine, make_task, one_round, small_learner
 
 OBJECTIVES = ["simclr", "byol", "simsiam", "moco", "swav", "smog"]
 OPTIONS: dict[str, Any] = {"rounds": 2, "local_epochs": 2, "batch_size": 5, "learning_rate": 0.01}
 BOTH = Calibre(n_prototypes=3)
-
-
-def cosine(a: Tensor, b: Tensor) -> float:
-    return float((a * b).sum() / a.norm() / b.norm())
 
 
 def encodings(models: int = 2, batch: int = 9, width: int = 4) -> tuple[Tensor, ...]:

@@ -18,21 +18,14 @@ from fedrepro.methods.objectives.moco import MoCo, MoCoLearner, info_nce
 from fedrepro.methods.privacy.instahide import instahide
 from fedrepro.methods.state import State, clone, take
 from fedrepro.methods.training.local_loss import Batch
-from tests.methods.conftest import make_task, one_round
+from tests.methods.conftest import learn_in_torch, make_task, one_round
 
-OPTIONS: dict[str, Any] = {
-    "rounds": 3,
-    "local_epochs": 1,
-    "batch_size": 4,
-    "learning_rate": 0.01,
-    "neighbours": 2,
-    "mixed_images": 3,
-}
+OPTIONS: dict[str, Any] = {"rounds": 3, "local_epochs": 1, "batch_size": 4, "learning_rate": 0.01}
 OBJECTIVE = MoCo(projector_widths=(6, 4), queue_size=6, target_momentum=0.9, temperature=0.3)
 
 
 def fcl(**options: Any) -> FCL:
-    return FCL(**{**OPTIONS, **options})
+    return FCL(**{**OPTIONS, "neighbours": 2, "mixed_images": 3, **options})
 
 
 def with_objective(task: Task) -> Task:
@@ -209,18 +202,7 @@ def test_without_fusion_and_matching_a_lone_client_trains_moco() -> None:
     method = fcl(rounds=1, local_epochs=3, feature_fusion=False, neighbourhood_matching=False)
     learner = method.learner(task)
     state = clone(method.start(task, 0).query)
-    kept = learner.memory(state)
-    for value in state.values():
-        value.requires_grad_()
-    steps = torch.optim.Adam(list(state.values()), lr=0.01)
-    order, looks = (task.seeds.generator(name, 0, 0) for name in ("batches", "views"))
-    for _ in range(3):
-        for batch in torch.randperm(9, generator=order)[:8].split(4):
-            views = task.augmentation.views(task.federation.train.images[batch], 2, looks)
-            steps.zero_grad()
-            learner.loss(state, kept, [view[None] for view in views], None).sum().backward()
-            steps.step()
-            learner.update(state, kept)
+    learn_in_torch(task, learner, state, learner.memory(state), epochs=3)
     found = loop.run(method, task).encoder
     for name, value in state.items():
         torch.testing.assert_close(found[name], value.detach(), rtol=1e-4, atol=1e-5, msg=name)

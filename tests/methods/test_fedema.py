@@ -121,18 +121,9 @@ def test_the_next_round_starts_from_the_mixture_of_received_and_kept(
     assert all(torch.equal(kept[name][1], target[name][0]) for name in target)
 
 
-OPTIONS: dict[str, Any] = {
-    "rounds": 2,
-    "local_epochs": 1,
-    "batch_size": 5,
-    "learning_rate": 0.05,
-    "optimizer": "sgd",
-}
-NETWORKS: dict[str, Any] = {
-    "projector_widths": (6, 4),
-    "predictor_width": 5,
-    "negative_threshold": 0.9,
-}
+SGD: dict[str, Any] = {"optimizer": "sgd", "learning_rate": 0.05}
+OPTIONS = {"rounds": 2, "local_epochs": 1, "batch_size": 5, **SGD}
+NETWORKS = {"projector_widths": (6, 4), "predictor_width": 5, "negative_threshold": 0.9}
 
 
 def task_of(task: Task, method: Any) -> Task:

@@ -1,11 +1,12 @@
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
 
-from fedrepro.methods.data.federation import Federation, ImageSet, to_float
+from fedrepro.methods.data.federation import ImageSet, to_float
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.encoders.cnn import CNN
 from fedrepro.methods.federated import loop
@@ -24,7 +25,7 @@ from fedrepro.methods.protocols.linear_probe import LinearProbe
 from fedrepro.methods.protocols.personalized_head import PersonalizedHead
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
-from tests.methods.conftest import Pixels, in_torch_nn, make_task, subject_of, train_in_torch
+from tests.methods.conftest import Pixels, dealt, in_torch_nn, make_task, subject_of, train_in_torch
 
 
 def noisy(n: int, seed: int) -> ImageSet:
@@ -99,31 +100,19 @@ def corner_subject() -> Subject:
 
 
 def test_training_equals_torch_nn_with_two_rates_and_steps(corner_subject: Subject) -> None:
-    protocol = FineTuning(
-        epochs=4,
-        batch_size=8,
-        optimizer="sgd",
-        sgd_momentum=0.9,
-        learning_rate=0.02,
-        head_learning_rate=0.2,
-        schedule="steps",
-        milestones=(2,),
-        gamma=0.1,
-        label_share=0.5,
-    )
+    rates: dict[str, Any] = {"learning_rate": 0.02, "head_learning_rate": 0.2, "gamma": 0.1}
+    steps_down: dict[str, Any] = {"schedule": "steps", "milestones": (2,), **rates}
+    sgd: dict[str, Any] = {"batch_size": 8, "optimizer": "sgd", "sgd_momentum": 0.9}
+    protocol = FineTuning(epochs=4, label_share=0.5, **sgd, **steps_down)
     kept = labelled_share(corner_subject.train, 0.5, Seeds(0))
     fresh = corner_subject.seeds.generator("weights", "fine-tuning")
     drawn = corner_subject.network.new(fresh)
     head = dense_head(5, (), 3).new(fresh)
     net = in_torch_nn({**drawn, **head, **corner_subject.weights})
     encoder, classifier = net[:-1], net[-1]
-    steps = torch.optim.SGD(
-        [
-            {"params": encoder.parameters(), "lr": 0.02},
-            {"params": classifier.parameters(), "lr": 0.2},
-        ],
-        momentum=0.9,
-    )
+    trained = ((encoder, 0.02), (classifier, 0.2))
+    groups = [{"params": part.parameters(), "lr": rate} for part, rate in trained]
+    steps = torch.optim.SGD(groups, momentum=0.9)
     order = corner_subject.seeds.generator("fine-tuning", "order")
 
     def epochs() -> Iterator[int]:
@@ -229,15 +218,7 @@ def head_subject() -> Subject:
     # The novel ones call the classes by opposite names: only heads of their own can serve them.
     for held, own in ((train, 12), (test, 10)):
         held.labels[4 * own :] = 1 - held.labels[4 * own :]
-    federation = Federation(
-        train,
-        test,
-        torch.arange(72).split(12),
-        torch.arange(60).split(10),
-        torch.zeros(6, dtype=torch.int64),
-        2,
-        novel=2,
-    )
+    federation = dealt(train, test, 6, 2, novel=2)
     weights = {"encoder.scale": torch.ones(1, 1), "projector.w": torch.ones(1, 3)}
     return subject_of(Pixels(), 8, 2, train, test, weights=weights, federation=federation)
 

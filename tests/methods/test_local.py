@@ -154,20 +154,10 @@ def with_batch_norm() -> Classifier:
 def test_running_statistics_follow_torch_and_stop_when_the_encoder_is_frozen() -> None:
     task, model = make_task(sizes=(10, 10)), with_batch_norm()
     pool = model.new(torch.Generator().manual_seed(1))
-    module = nn.BatchNorm2d(3)
+    module, clients, first = nn.BatchNorm2d(3), torch.arange(2), torch.zeros(2).long()
     one_epoch, frozen = (
-        train_clients(
-            model,
-            pool,
-            torch.zeros(2).long(),
-            task.federation,
-            torch.arange(2),
-            LocalOptions(epochs, BATCH, 0.0, "sgd"),
-            task.seeds,
-            T,
-            encoder_epochs=1,
-        )
-        for epochs in (1, 3)
+        train_clients(model, pool, first, task.federation, clients, options, task.seeds, T, 1)
+        for options in (LocalOptions(epochs, BATCH, 0.0, "sgd") for epochs in (1, 3))
     )
     stream = task.seeds.generator("batches", T, 1)
     own = task.federation.train_of[1][torch.randperm(10, generator=stream)]

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -18,17 +19,9 @@ from fedrepro.methods.state import n_bytes, part
 from tests.methods.conftest import make_task, one_round
 
 AUGMENTATION = Augmentation((0.5, 1.0), jitter_probability=0, grey_probability=0)
-SHORT = MFCL(
-    rounds=2,
-    local_epochs=1,
-    batch_size=4,
-    learning_rate=0.01,
-    group_channels=2,
-    representations=3,
-    server_epochs=2,
-    server_batch_size=8,
-    projector_widths=(6, 4),
-)
+CLIENTS: dict[str, Any] = {"local_epochs": 1, "batch_size": 4, "learning_rate": 0.01}
+SERVER: dict[str, Any] = {"server_epochs": 2, "server_batch_size": 8, "projector_widths": (6, 4)}
+SHORT = MFCL(rounds=2, **CLIENTS, group_channels=2, representations=3, **SERVER)
 
 
 def modular(task: Task, method: MFCL) -> Task:

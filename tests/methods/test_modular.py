@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -49,16 +50,9 @@ def test_resnet_18_without_its_first_two_convolutions() -> None:
 @pytest.mark.parametrize("cut", range(1, 8))
 @pytest.mark.parametrize("norm", ["batch", "group", "twin"])
 def test_every_cut_of_table_1_runs(depth: int, cut: int, norm: str) -> None:
-    encoder = ResNet(
-        depth,
-        width=2,
-        stem="cifar",
-        client_layers=cut,
-        client_norm=norm,  # type: ignore[arg-type]
-        group_channels=2,
-        modular=True,
-        projector_widths=(6, 5),
-    )
+    client: dict[str, Any] = {"client_layers": cut, "client_norm": norm, "group_channels": 2}
+    small: dict[str, Any] = {"width": 2, "stem": "cifar", "projector_widths": (6, 5)}
+    encoder = ResNet(depth, modular=True, **client, **small)
     network = modular(encoder, 1, 8)
     state = fresh(network)
     out = network(state, torch.rand(1, 4, 1, 8, 8), training=True)

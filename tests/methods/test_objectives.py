@@ -12,7 +12,7 @@ from fedrepro.methods.objectives.simclr import nt_xent
 from fedrepro.methods.objectives.simsiam import negative_similarity
 from fedrepro.methods.registry import find, names
 from fedrepro.methods.state import State, clone, take
-from tests.methods.conftest import small_learner
+from tests.methods.conftest import cosine, small_learner
 from tests.whole_torchvision import ensure_torchvision
 
 ALL = names("objective")
@@ -42,13 +42,6 @@ def loss_of(name: str, state: State, x: list[Tensor], y: Tensor) -> Tensor:
     bound = learner(name)
     used = x[: find("objective", name).n_views]
     return bound.loss(state, bound.memory(state), used, y)
-
-
-def cosine(a: Tensor, b: Tensor) -> float:
-    """Eq. 7 number by number."""
-    a, b = a.detach(), b.detach()
-    dot = sum(float(s * t) for s, t in zip(a, b, strict=True))
-    return dot / math.sqrt(sum(float(s) ** 2 for s in a)) / math.sqrt(sum(float(t) ** 2 for t in b))
 
 
 @pytest.mark.parametrize("temperature", [0.1, 0.5, 2.0])

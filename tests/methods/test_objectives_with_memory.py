@@ -14,7 +14,7 @@ from fedrepro.methods.objectives.moco import info_nce
 from fedrepro.methods.objectives.smog import GROUPS, moved, similarities
 from fedrepro.methods.objectives.swav import PROTOTYPES, swapped_prediction
 from fedrepro.methods.state import State, clone, take
-from tests.methods.conftest import small_learner
+from tests.methods.conftest import cosine, small_learner
 from tests.whole_torchvision import ensure_torchvision
 
 
@@ -171,9 +171,6 @@ def test_the_loss_equals_a_plain_loop_over_its_definition() -> None:
     z = projected(learner, kept, views[0])
     p = learner.predictor(kept, z, training=True)[0]  # type: ignore[attr-defined]
     other = projected(learner, kept, views[1])[0]
-
-    def cosine(a: Tensor, b: Tensor) -> float:
-        return float((a * b).sum() / a.norm() / b.norm())
 
     def nearest(a: Tensor) -> int:
         return max(range(4), key=lambda g: cosine(a, groups[g]))

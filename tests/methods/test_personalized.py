@@ -19,15 +19,9 @@ from fedrepro.methods.state import State, part, repeat, take
 from fedrepro.methods.training.local_loss import Batch
 from tests.methods.conftest import after_rounds, in_torch_nn, make_task, one_round, train_in_torch
 
-OPTIONS: dict[str, Any] = {
-    "rounds": 2,
-    "local_epochs": 3,
-    "batch_size": 4,
-    "learning_rate": 0.05,
-    "optimizer": "sgd",
-    "personal_epochs": 2,
-    "personal_batch_size": 4,
-}
+SGD: dict[str, Any] = {"optimizer": "sgd", "learning_rate": 0.05}
+FEDERATED = {"rounds": 2, "local_epochs": 3, "batch_size": 4, **SGD}
+OPTIONS = {**FEDERATED, "personal_epochs": 2, "personal_batch_size": 4}
 PERSONALIZED = [
     name for name in names("federated") if issubclass(find("federated", name), Personalized)
 ]
@@ -124,9 +118,8 @@ def test_heads_are_adapted_as_torch_trains_them_one_by_one() -> None:
 
 def test_fedavg_ft_trains_as_fedavg_does() -> None:
     task = make_task((8, 6, 8))
-    plain = {k: v for k, v in OPTIONS.items() if not k.startswith("personal")}
     server, _ = after_rounds(method("fedavg-ft"), task)
-    expected, _ = after_rounds(FedAvg(**plain), task)
+    expected, _ = after_rounds(FedAvg(**FEDERATED), task)
     assert all(torch.equal(value, expected[key]) for key, value in server.items())
 
 

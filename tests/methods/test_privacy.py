@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,6 @@ from sklearn.datasets import load_digits
 from torch import Tensor
 
 from fedrepro.methods.data.federation import Federation, ImageSet, to_float
-from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.encoders.cnn import CNN
 from fedrepro.methods.federated.base import Message, Round, Task
 from fedrepro.methods.federated.self_supervised._features import batchwise, unpacked
@@ -20,10 +20,7 @@ from fedrepro.methods.privacy.instahide import LARGEST, coefficients, instahide,
 from fedrepro.methods.privacy.secure_aggregation import masked, unmasked_sum
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, take, weighted_average
-
-
-def stream(seed: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
+from tests.methods.conftest import PLAIN, stream
 
 
 @pytest.mark.parametrize("mixed", [2, 3, 4, 6])
@@ -147,14 +144,6 @@ def test_masks_change_with_the_round_and_the_trial() -> None:
 
 FCL_PRIVACY_CLIENTS, IMAGES = 4, 200
 EVERYONE = torch.arange(FCL_PRIVACY_CLIENTS)
-PLAIN = Augmentation(
-    crop_scale=(1.0, 1.0),
-    crop_ratio=(1.0, 1.0),
-    flip_probability=0.0,
-    jitter_probability=0.0,
-    grey_probability=0.0,
-    blur_probability=0.0,
-)
 
 
 def digits() -> Tensor:
@@ -175,7 +164,7 @@ def task_of(images: Tensor, trial: int = 0) -> Task:
         Seeds(trial),
         torch.device("cpu"),
         objective=MoCo(projector_widths=(32, 16), queue_size=IMAGES, temperature=0.3),
-        augmentation=PLAIN,
+        augmentation=replace(PLAIN, crop_ratio=(1.0, 1.0)),
     )
 
 

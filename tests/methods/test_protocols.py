@@ -23,7 +23,7 @@ from fedrepro.methods.protocols.silhouette import Silhouette
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, concatenate, part, repeat
 from fedrepro.methods.training.pretraining import encode
-from tests.methods.conftest import Pixels, subject_of
+from tests.methods.conftest import Pixels, dealt, subject_of
 
 
 def corners(n: int, spread: float) -> ImageSet:
@@ -128,15 +128,7 @@ def three_classes(n: int) -> ImageSet:
 @pytest.fixture
 def mapped() -> Subject:
     train, test = three_classes(90), three_classes(60)
-    federation = Federation(
-        train,
-        test,
-        torch.arange(90).split(30),
-        torch.arange(60).split(20),
-        torch.zeros(3).long(),
-        3,
-    )
-    return subject_of(Pixels(), 9, 3, train, test, federation=federation)
+    return subject_of(Pixels(), 9, 3, train, test, federation=dealt(train, test, 3, 3))
 
 
 def test_images_of_a_class_lie_together(mapped: Subject) -> None:

@@ -22,7 +22,7 @@ from fedrepro.methods.objectives.rotation import Rotation
 from fedrepro.methods.objectives.simclr import SimCLR
 from fedrepro.methods.objectives.swav import SwAV
 from fedrepro.methods.state import State, n_models
-from tests.methods.conftest import after_rounds, make_task, one_round, trained_alone
+from tests.methods.conftest import after_rounds, learn_in_torch, make_task, one_round, trained_alone
 
 OPTIONS: dict[str, Any] = {"rounds": 2, "local_epochs": 2, "batch_size": 4, "learning_rate": 0.01}
 METHODS = [
@@ -61,18 +61,7 @@ def test_one_clients_round_is_the_objective_trained_by_hand() -> None:
     task = with_objective(make_task((9,)), objective)
     learner = method.learner(task)
     state = method.start(task, 0)
-    for value in state.values():
-        value.requires_grad_()
-    steps = torch.optim.Adam(list(state.values()), lr=0.01)
-    order = task.seeds.generator("batches", 0, 0)
-    looks = task.seeds.generator("views", 0, 0)
-    for _ in range(2):
-        shuffled = torch.randperm(9, generator=order)
-        for batch in (shuffled[:4], shuffled[4:8]):  # the ninth image has no negatives
-            views = task.augmentation.views(task.federation.train.images[batch], 2, looks)
-            steps.zero_grad()
-            learner.loss(state, {}, [view[None] for view in views], None).sum().backward()
-            steps.step()
+    learn_in_torch(task, learner, state, {}, epochs=2)  # the ninth image has no negatives
     found, _ = after_rounds(replace(method, rounds=1), task)
     for name, value in state.items():
         torch.testing.assert_close(found[name], value.detach(), rtol=1e-5, atol=1e-6, msg=name)
@@ -116,8 +105,8 @@ OBJECTIVE = MoCo(projector_widths=(6, 4), queue_size=8, target_momentum=0.9)
 
 def pooled(task: Task) -> Task:
     """The task of the one client who holds everything, as the loop hands it over."""
-    task = replace(task, objective=OBJECTIVE, augmentation=Augmentation(crop_scale=(0.5, 1.0)))
-    return replace(task, federation=METHOD.prepare(task.federation))
+    pool = METHOD.prepare(task.federation)
+    return replace(with_objective(task, OBJECTIVE), federation=pool)
 
 
 def test_the_queue_and_the_copy_go_on_from_round_to_round() -> None:

@@ -13,6 +13,7 @@ from fedrepro.methods.federated.client_memory import ClientMemory, ClientStates
 from fedrepro.methods.nn.classifier import dense_head
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
+from tests.methods.conftest import stream
 
 
 def pool(models: int, seed: int = 0) -> states.State:
@@ -126,10 +127,6 @@ def test_all_that_a_method_keeps_is_seen() -> None:
     kept.table = {"c": torch.zeros(2)}
     assert len(list(kept.tensors())) == 5
     assert not list(ClientMemory().tensors())
-
-
-def stream(seed: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
 
 
 def test_every_class_keeps_its_share_and_at_least_one_image() -> None:

@@ -17,15 +17,9 @@ from fedrepro.methods.federated.self_supervised.pfl_ssl import PFLSSL
 from fedrepro.methods.federated.supervised.fedavg import FedAvg
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, repeat
-from tests.methods.conftest import make_task, one_round
+from tests.methods.conftest import PLAIN, make_task, one_round
 
-MIRROR = Augmentation(
-    crop_scale=(1.0, 1.0),
-    flip_probability=1.0,
-    jitter_probability=0.0,
-    grey_probability=0.0,
-    blur_probability=0.0,
-)
+MIRROR = replace(PLAIN, flip_probability=1.0)
 OPTIONS = {"rounds": 2, "local_epochs": 2, "batch_size": 4, "learning_rate": 0.1}
 WITH_LABELS = [
     name
