@@ -30,9 +30,7 @@ def test_nothing_is_seen(tmp_path):
 """
 
 
-def test_a_store_and_variables_of_the_user_are_seen_by_commands_and_by_no_test(
-    tmp_path: Path,
-) -> None:
+def test_a_store_and_variables_of_the_user_are_seen_by_commands_and_no_test(tmp_path: Path) -> None:
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     (tmp_path / "tests").mkdir()
     shutil.copy(ROOT / "tests/conftest.py", tmp_path / "tests")

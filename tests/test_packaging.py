@@ -158,9 +158,7 @@ def test_a_wheel_holds_all_that_runs(wheel: Path) -> None:
 
 
 @pytest.mark.slow
-def test_away_from_the_repository_a_folder_of_a_user_hides_nothing(
-    scripts: Path, elsewhere: Path
-) -> None:
+def test_away_from_the_repository_user_folders_hide_nothing(scripts: Path, elsewhere: Path) -> None:
     python, command = scripts / "python", scripts / "fedrepro"
     where = run([python, "-c", "import fedrepro; print(fedrepro.__file__)"], elsewhere)
     assert Path(where.strip()).is_relative_to(scripts.parent)
@@ -277,9 +275,7 @@ def test_the_guide_to_methods_is_followed_literally_with_a_package_of_ones_own(
 
 
 @pytest.mark.slow
-def test_the_guide_to_data_of_ones_own_is_followed_in_a_new_project(
-    scripts: Path, project: Path
-) -> None:
+def test_the_guide_to_own_data_is_followed_in_a_new_project(scripts: Path, project: Path) -> None:
     guide = (ROOT / "docs" / "own-data.md").read_text(encoding="utf-8")
     modules = re.findall(r"`(mypackage/\w+\.py)`[^`].*?```python\n(.*?)```", guide, re.DOTALL)
     assert len(modules) == 3
@@ -308,9 +304,7 @@ def test_the_guide_to_data_of_ones_own_is_followed_in_a_new_project(
 
 
 @pytest.mark.slow
-def test_a_mistake_in_a_method_of_ones_own_is_told_with_its_line(
-    scripts: Path, project: Path
-) -> None:
+def test_a_mistake_in_an_own_method_is_told_with_its_line(scripts: Path, project: Path) -> None:
     method = project / "mypackage" / "my_method.py"
     method.write_text(method.read_text().replace("self.keep * server", "self.kept * server"))
     (line,) = [i for i, one in enumerate(method.read_text().splitlines(), 1) if "self.kept" in one]

@@ -33,9 +33,7 @@ def test_recorded_words_are_those_of_todays_rules(reports: list[Report]) -> None
         }, report.paper
 
 
-def test_the_gallery_says_which_drawings_need_what_records_do_not_have(
-    reports: list[Report],
-) -> None:
+def test_the_gallery_says_which_drawings_need_what_records_have_not(reports: list[Report]) -> None:
     said = {
         f"{report.paper} {table.id}"
         for report in reports[:3]

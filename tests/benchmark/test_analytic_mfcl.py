@@ -235,9 +235,7 @@ def test_first_layers_of_a_network_are_those_of_the_paper_where_it_is_a_vgg() ->
 
 
 @pytest.mark.parametrize(("table", "rows", "weights"), [("9", 9, 77_853), ("10", 17, 521_565)])
-def test_every_row_of_the_modules_follows_from_the_rule(
-    table: str, rows: int, weights: int
-) -> None:
+def test_each_row_of_the_modules_follows_from_the_rule(table: str, rows: int, weights: int) -> None:
     cells = [cell for (of, _, _), cell in CELLS.items() if of == table]
     assert len(cells) == rows
     assert {judge_analytic(cell).detail for cell in cells} == {"EXACT"}

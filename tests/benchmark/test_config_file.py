@@ -15,9 +15,7 @@ def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_a_file_gives_the_defaults_and_the_command_line_wins(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_file_gives_defaults_and_the_command_line_wins(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("pyproject.toml").write_text('[tool.fedrepro]\nprofile = "smoke"\njobs = 3\n')
     Path("fedrepro.toml").write_text('\ufeffdata-dir = "sets"\nstore = "kept"\n', "utf-8")
     given = parse(["run", "cpcfl", "--jobs", "0"])
@@ -30,9 +28,7 @@ def test_a_file_gives_the_defaults_and_the_command_line_wins(
     assert configured()["data-dir"] == "elsewhere"
 
 
-def test_python_takes_the_file_and_finds_papers_of_ones_own(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_python_takes_the_file_and_finds_own_papers(monkeypatch: pytest.MonkeyPatch) -> None:
     write_papers(Path("tables"), ["mine"])
     write_papers(Path("others"), ["theirs"])
     Path("fedrepro.toml").write_text('profile = "smoke"\nstore = "kept"\n')

@@ -129,9 +129,7 @@ NAMES = st.text(
 
 
 @given(st.lists(NAMES, min_size=2, max_size=4), st.lists(NAMES, min_size=1, max_size=4))
-def test_any_labels_make_a_spec_with_labels_that_differ(
-    columns: list[str], rows: list[str]
-) -> None:
+def test_any_labels_make_a_spec_of_labels_that_differ(columns: list[str], rows: list[str]) -> None:
     lines = [["", *(f"c{name}" for name in columns)]]
     lines += [[f"r{name}", *(["1.50"] * len(columns))] for name in rows]
     spec = tomllib.loads(draft(parse("\n".join(",".join(x) for x in lines)), table="1", title="t"))

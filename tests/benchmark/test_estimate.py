@@ -112,9 +112,7 @@ def test_elapsed_is_bound_by_workers_and_by_the_longest_chain(tiny_config: Make)
     assert elapsed([(later.init_from, 30.0), (later, 5.0), (other, 1.0)], 4) == 35.0
 
 
-def test_short_trials_are_measured_of_each_unknown_kind_after_their_starts(
-    tiny_config: Make,
-) -> None:
+def test_short_trials_are_measured_of_unknown_kinds_after_their_starts(tiny_config: Make) -> None:
     long = tiny_config({"training": {"rounds": 50}, "pretraining": {"method": "simclr"}})
     assert long.init_from is not None
     runs = [long, long.init_from, tiny_config({"training": {"rounds": 80}})]

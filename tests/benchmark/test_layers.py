@@ -31,9 +31,7 @@ def applied(experiment: Experiment, *overrides: Override) -> Layered:
 
 
 @given(st.lists(overrides, max_size=4), st.lists(overrides, max_size=4))
-def test_overrides_in_order_are_one_after_the_other(
-    some: list[Override], more: list[Override]
-) -> None:
+def test_overrides_in_order_follow_one_another(some: list[Override], more: list[Override]) -> None:
     first = applied(CELL, *some)
     second = layered(((Origin("profile", one.why), one) for one in more), first)
     both = applied(CELL, *some, *more)

@@ -142,9 +142,7 @@ def test_a_spec_names_it_with_its_options_and_it_trains(
     assert "1 trained" in capsys.readouterr().err
 
 
-def test_wrong_options_and_broken_modules_are_lines_of_the_check(
-    package: Path, capsys: Said
-) -> None:
+def test_wrong_options_and_broken_modules_are_lines_of_a_check(package: Path, capsys: Said) -> None:
     write_paper(NAME, "training.keeps = 0.5\n")
     assert main(["check", "mine"]) == 2
     assert "1.toml:" in (said := capsys.readouterr().err)

@@ -94,9 +94,7 @@ def test_errors_name_the_folder(working_folder: Path, capsys: Said, monkeypatch:
     assert capsys.readouterr().err == "fedrepro: FEDREPRO_TABLES: elsewhere is no folder\n"
 
 
-def test_a_draft_is_written_where_one_stands_and_says_where(
-    working_folder: Path, capsys: Said
-) -> None:
+def test_a_draft_is_written_where_one_is_and_says_so(working_folder: Path, capsys: Said) -> None:
     Path("t.csv").write_text("Method,Accuracy\nFedAvg,70.0\n")
     draft = ["new-table", "t.csv", "--table", "1", "--paper"]
     before = sorted(tables_root().iterdir())

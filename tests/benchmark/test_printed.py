@@ -17,18 +17,14 @@ def rounded(value: Decimal, digits: int, rounding: str) -> Decimal:
 
 
 @given(decimals, places, st.sampled_from(ROUNDINGS))
-def test_bounds_contain_every_value_that_prints_so(
-    value: Decimal, digits: int, rounding: str
-) -> None:
+def test_bounds_hold_every_value_that_prints_so(value: Decimal, digits: int, rounding: str) -> None:
     printed = Printed.parse(f"{rounded(value, digits, rounding):f}")
     low, high = printed.bounds
     assert low <= value <= high
 
 
 @given(decimals, places, st.fractions(-2, 2))
-def test_bounds_hold_nothing_that_prints_otherwise(
-    value: Decimal, digits: int, shift: object
-) -> None:
+def test_bounds_hold_none_that_prints_otherwise(value: Decimal, digits: int, shift: object) -> None:
     printed = Printed.parse(f"{rounded(value, digits, ROUND_HALF_EVEN):f}")
     assert printed.value is not None
     unit = Decimal(1).scaleb(-digits)

@@ -141,9 +141,7 @@ def stored(paper: Paper, store: Store) -> Store:
     return store
 
 
-def test_a_reading_that_only_evaluates_is_judged_from_the_same_trials(
-    paper: Paper, stored: Store
-) -> None:
+def test_a_reading_that_only_evaluates_has_the_same_trials(paper: Paper, stored: Store) -> None:
     plans = [make_plan(under(paper, names), "smoke") for names in ([], ["best-round"])]
     reports = [judge(one, load_trials(one, stored), command="", audit=False) for one in plans]
     means = [report.tables[0].cells[0].mean for report in reports]
@@ -162,9 +160,7 @@ def test_a_report_says_which_readings_it_is_under(paper: Paper, stored: Store) -
     assert report.universes == ()
 
 
-def test_a_reading_over_which_a_setting_wins_is_said_to_have_no_effect(
-    paper: Paper, store: Store
-) -> None:
+def test_a_reading_over_which_a_setting_wins_is_without_effect(paper: Paper, store: Store) -> None:
     def effect(**sets: int) -> bool:
         plan = make_plan(
             under(paper, ["two-epochs"]),

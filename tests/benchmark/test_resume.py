@@ -58,9 +58,7 @@ def test_an_edit_makes_results_stale_and_says_which_file(plan: Plan, tmp_path: P
     assert "seeds.py" not in said.getvalue()
 
 
-def test_other_data_under_the_same_name_make_results_stale(
-    tiny_paper: MakePaper, tmp_path: Path
-) -> None:
+def test_other_data_of_one_name_make_results_stale(tiny_paper: MakePaper, tmp_path: Path) -> None:
     plan = make_plan(tiny_paper({"a": OWN, "b": {}}), "smoke")
     store = Store(tmp_path)
     assert carry_out(plan, store).trained == 3

@@ -36,9 +36,7 @@ def lent(paper: Paper, table: Table) -> dict[str, str]:
     }
 
 
-def test_the_last_round_of_table_3_borrows_from_table_11_and_no_other_round_does(
-    cpcfl: Paper,
-) -> None:
+def test_the_last_round_of_table_3_borrows_from_table_11_and_no_other_does(cpcfl: Paper) -> None:
     assert lent(cpcfl, cpcfl.table("3")) == {
         "FedAvg|None @ T = 100": "11: 42.73 ± 0.69",
         "FedAvg|SimCLR @ T = 100": "11: 55.98 ± 1.97",

@@ -112,9 +112,7 @@ def words(report: Report) -> dict[str, str]:
     return {one.id: one.word for one in report.tables[0].claims}
 
 
-def test_runs_of_a_decided_claim_stop_and_those_of_an_open_one_go_on(
-    plan: Plan, store: Store
-) -> None:
+def test_runs_of_a_decided_claim_stop_and_of_open_ones_go_on(plan: Plan, store: Store) -> None:
     bench = Bench(plan, store)
     report = bench.run()
     assert words(report)["large"] == "HOLDS"
@@ -148,9 +146,7 @@ def test_all_runs_of_open_claims_are_trained_seed_by_seed(plan: Plan, store: Sto
     assert [seed for _, seed in bench.trained] == [0] * 4 + [1] * 4 + [2]
 
 
-def test_a_spent_budget_leaves_what_is_open_and_the_next_run_goes_on(
-    plan: Plan, store: Store
-) -> None:
+def test_a_spent_budget_leaves_what_is_open_and_the_next_goes_on(plan: Plan, store: Store) -> None:
     first = Bench(plan, store, seconds=22)
     report = first.run()
     assert words(report) == {"large": "HOLDS", "none": "OPEN"}

@@ -65,9 +65,7 @@ def test_pooling_published_spreads_keeps_the_error_rate_of_the_noisiest_cell(noi
 @pytest.mark.parametrize("tables", SIZES)
 @pytest.mark.parametrize("margin", [0.05, 0.5, 3.0])
 @pytest.mark.parametrize(("runs", "n"), [(1, 3), (1, 5), (5, 5), (5, 10)])
-def test_discrepant_anywhere_in_a_table_whose_cells_lie_at_the_edge_is_rare(
-    runs, n, margin, tables
-):
+def test_discrepant_anywhere_in_a_table_with_cells_at_the_edge_is_rare(runs, n, margin, tables):
     table = {"offsets": [margin, -margin, margin, -margin, margin], "sds": [0.5] * 5}
     table |= {"margin": margin, "runs": runs, "n": n, "digits": 1}
     assert rate("DISCREPANT", tables, **table) <= limit(tables)

@@ -146,9 +146,7 @@ def test_shares_never_spend_more_than_there_is(counts: list[int], declared: int)
 
 
 @pytest.mark.parametrize(("trials", "look"), [(5, 0), (9, 0), (10, 1), (39, 2), (40, 3), (60, 3)])
-def test_the_last_look_that_is_reached_counts_at_its_share_of_the_level(
-    trials: int, look: int
-) -> None:
+def test_the_last_look_reached_counts_at_its_share_of_the_level(trials: int, look: int) -> None:
     counted, level = reached(LOOKS, trials)
     assert counted == LOOKS[look]
     # The shares are of all declared trials, so that what is spent adds up to 5 %.

@@ -178,9 +178,7 @@ def test_all_24_orders_of_the_colour_operations_are_equally_likely() -> None:
 
 
 @pytest.mark.parametrize(("height", "width"), [(32, 32), (8, 8), (20, 60)])
-def test_crops_lie_in_the_image_and_are_distributed_as_torchvisions(
-    height: int, width: int
-) -> None:
+def test_crops_lie_in_the_image_and_are_spread_as_torchvisions(height: int, width: int) -> None:
     transforms = pytest.importorskip("torchvision.transforms")
     n = 1500
     p = Augmentation().draw(n, height, width, stream())

@@ -71,9 +71,7 @@ def of_one_mind() -> Task:
     return replace(task, federation=replace(task.federation, train_of=(own, own)))
 
 
-def test_after_the_last_restart_training_goes_on_and_the_failure_is_recorded(
-    of_one_mind: Task,
-) -> None:
+def test_after_the_last_restart_training_goes_on_and_failure_is_recorded(of_one_mind: Task) -> None:
     outcome = run(replace(METHOD, rounds=2, max_restarts=3), of_one_mind)
     assert outcome.counts["restarts"] == 3
     assert outcome.counts["clustering_failed"] == 1
@@ -189,9 +187,7 @@ def equal(left: State, right: State) -> bool:
 
 
 @pytest.mark.parametrize("shared_encoder", [False, True])
-def test_the_encoder_is_unchanged_in_head_rounds_and_trained_after_them(
-    shared_encoder: bool,
-) -> None:
+def test_the_encoder_rests_in_head_rounds_and_is_trained_after_them(shared_encoder: bool) -> None:
     task = pretrained(make_task(sizes=(10, 4, 7, 10)))
     states = servers(replace(CPCFL_METHOD, shared_encoder=shared_encoder), task)
     for server in states[:3]:

@@ -318,9 +318,7 @@ def test_cluster_contrast_is_the_loop_over_columns_less_both_entropies() -> None
 @pytest.mark.parametrize(
     "loss", [lambda c: -size_entropy(c), lambda c: cluster_contrast(c, c, 1.0)]
 )
-def test_a_cluster_that_rounds_to_nothing_has_finite_slopes(
-    loss: Callable[[Tensor], Tensor],
-) -> None:
+def test_a_cluster_that_rounds_to_0_has_finite_slopes(loss: Callable[[Tensor], Tensor]) -> None:
     """A client of two images met it: the softmax of logits 200 apart is zero in float32."""
     logits = torch.tensor([[[200.0, 0.0, 190.0], [190.0, 0.0, 200.0]]], requires_grad=True)
     c = torch.softmax(logits, dim=2)

@@ -89,9 +89,7 @@ def test_the_first_scale_is_of_the_distance_that_is_asked_for(
 
 
 @pytest.mark.parametrize("method", [FedEMA(), FedU(divergence_threshold=0.0)], ids=["ema", "u"])
-def test_the_next_round_starts_from_the_mixture_of_received_and_kept(
-    method: KeepsLocalModel,
-) -> None:
+def test_the_next_round_starts_from_a_mixture_of_received_and_kept(method: KeepsLocalModel) -> None:
     method = replace(method, rounds=2, local_epochs=1, batch_size=5, optimizer="sgd")
     task = replace(
         make_task((10, 7)),

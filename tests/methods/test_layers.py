@@ -204,9 +204,7 @@ def test_fresh_weights_keep_to_glorots_bound_and_fill_it() -> None:
 
 
 @pytest.mark.parametrize("channels", [1, 3])
-def test_the_fast_layout_says_that_channels_are_innermost_and_keeps_the_numbers(
-    channels: int,
-) -> None:
+def test_the_fast_layout_says_that_channels_are_innermost_and_keeps_numbers(channels: int) -> None:
     x = torch.rand(4, channels, 6, 5)
     fast = layers.channels_last(x)
     assert torch.equal(fast, x)
@@ -222,9 +220,7 @@ def test_the_fast_layout_says_that_channels_are_innermost_and_keeps_the_numbers(
 
 @pytest.mark.parametrize("channels", [1, 3])
 @pytest.mark.parametrize("shared", [False, True])
-def test_a_model_taken_alone_is_a_copy_of_its_own_in_the_fast_layout(
-    channels: int, shared: bool
-) -> None:
+def test_a_model_taken_alone_is_a_copy_in_the_fast_layout(channels: int, shared: bool) -> None:
     net = layers.Sequential(layers.Conv2d("conv", channels, 7, 3), layers.Linear("dense", 7, 2))
     pool = randomised(net, models=1 if shared else 3)
     if shared:

@@ -233,9 +233,7 @@ class FewerClients(FedAvg):
         (FewerTests, "none more or less often"),
     ],
 )
-def test_a_method_neither_scores_itself_nor_chooses_its_test(
-    method: type[FedAvg], told: str
-) -> None:
+def test_a_method_neither_scores_itself_nor_picks_its_test(method: type[FedAvg], told: str) -> None:
     with pytest.raises(ValueError, match=told):
         run(method(rounds=1), make_task())
 

@@ -206,9 +206,7 @@ def test_table_1_reads_as_published() -> None:
 
 
 @pytest.mark.parametrize("name", OF_TABLE_1)
-def test_positive_samples_means_that_pairing_views_of_other_images_changes_the_loss(
-    name: str,
-) -> None:
+def test_positive_samples_means_that_views_of_other_images_change_the_loss(name: str) -> None:
     state, (x, y) = weights(name), views_of()
     shifted = loss_of(name, state, [x[0], x[1].roll(1, dims=1)], y)
     changes = not torch.allclose(shifted, loss_of(name, state, x, y))

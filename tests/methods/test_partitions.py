@@ -130,9 +130,7 @@ PARTITIONS = [
 
 
 @pytest.mark.parametrize("partition", PARTITIONS, ids=repr)
-def test_every_image_has_one_owner_and_everyone_is_tested_on_everything(
-    partition: Partition,
-) -> None:
+def test_each_image_has_one_owner_and_all_are_tested_on_everything(partition: Partition) -> None:
     federation = deal_whole(partition)
     assert federation.n_clients == partition.count
     assert torch.cat(federation.train_of).sort().values.equal(torch.arange(PER_CLASS * CLASSES))

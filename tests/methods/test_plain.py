@@ -176,7 +176,7 @@ def test_stacked_self_supervised_steps_are_those_of_the_plain_loop(
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
-def test_stacked_steps_of_the_same_kernels_have_the_bits_of_the_plain_loop(
+def test_stacked_steps_of_the_same_kernels_have_the_plain_loops_bits(
     options: LocalOptions,
 ) -> None:
     """Where every operator works number by number, and no batch is padded."""

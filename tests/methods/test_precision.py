@@ -71,9 +71,7 @@ def apart(a: Tensor, b: Tensor) -> float:
 
 
 @pytest.mark.parametrize("models", [1, 3])
-def test_losses_and_gradients_are_those_of_torch_nn_under_autocast_and_near_float32(
-    models: int,
-) -> None:
+def test_losses_and_gradients_are_torch_nns_under_autocast_and_near_float32(models: int) -> None:
     state, x, y = weights(network(), models), images(models), labels(models)
     exact, exact_gradients = losses_and_gradients(state, x, y)
     with computing_in("bf16"):

@@ -133,9 +133,7 @@ def test_an_incomplete_batch_is_used_unless_it_is_a_single_image(n: int, sizes: 
         ("supervised", ImageSet(blobs(9).images), "'supervised' pre-training needs labels"),
     ],
 )
-def test_a_portion_that_cannot_be_trained_on_is_refused(
-    name: str, portion: ImageSet, words: str
-) -> None:
+def test_a_portion_that_trains_nothing_is_refused(name: str, portion: ImageSet, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         trained(name, portion=portion)
 

@@ -199,9 +199,7 @@ def test_unencrypted_features_give_every_image_away() -> None:
 
 
 @pytest.mark.parametrize("mixed_images", [1, 4])
-def test_encrypted_features_are_matched_with_their_images_by_chance_alone(
-    mixed_images: int,
-) -> None:
+def test_encrypted_features_are_matched_with_images_by_chance_alone(mixed_images: int) -> None:
     # By chance 800 guesses among 200 images hit 4 times, with a standard deviation of 2.
     assert matched(mixed_images) <= 4 + 4 * 2
 

@@ -117,7 +117,7 @@ def test_what_8x8_images_reach_of_four_convolutions() -> None:
 
 
 @pytest.mark.parametrize("encoder", [CNN(widths=(2, 3, 4, 5), dim=6, padding=1), ResNet(width=2)])
-def test_what_is_left_out_has_no_gradient_and_what_is_reached_has_all_of_it(
+def test_what_is_left_out_has_no_gradient_and_what_is_reached_has_it(
     encoder: CNN | ResNet,
 ) -> None:
     network = encoder.build(1, 8)

@@ -41,9 +41,7 @@ def with_objective(task: Task, objective: Any) -> Task:
 
 
 @pytest.mark.parametrize(("method", "objective"), METHODS)
-def test_the_loss_falls_and_is_logged_for_every_client(
-    method: SelfSupervised, objective: Any
-) -> None:
+def test_the_loss_falls_and_is_logged_by_client(method: SelfSupervised, objective: Any) -> None:
     task = with_objective(make_task((12, 12, 12)), objective)
     task = replace(task, augmentation=Augmentation(crop_scale=(0.9, 1.0), flip_probability=0.0))
     outcome = loop.run(replace(method, rounds=20), task)

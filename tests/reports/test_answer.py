@@ -33,9 +33,7 @@ def test_a_claims_line_has_difference_ratio_comparisons_and_trials() -> None:
     assert evidence.line(claim_that("NOT RUN")) == ""
 
 
-def test_a_tables_lines_have_retention_orderings_what_it_rests_on_and_the_lead(
-    report: Report,
-) -> None:
+def test_a_tables_lines_have_retention_orderings_what_it_rests_on_and_lead(report: Report) -> None:
     judged, without = report.tables
     assert evidence.of_table(judged) == [
         "differences 1.20 [0.90, 1.50] times the published",

@@ -34,7 +34,7 @@ def marks(series: Series) -> list[tuple[float, float]]:
     return found
 
 
-def test_a_figure_is_the_same_bytes_whatever_was_drawn_before_it_and_names_no_date(
+def test_a_figure_has_the_same_bytes_whatever_was_drawn_before_and_no_date(
     report: Report,
 ) -> None:
     panels = report.tables[1].panels
@@ -122,9 +122,7 @@ def test_a_legend_names_every_method_whatever_its_name_begins_with(report: Repor
     assert [text.get_text() for text in legend.get_texts()] == ["_hidden", "FedAvg"]
 
 
-def test_a_figure_of_the_paper_shows_ours_by_column_and_says_what_is_not_printed(
-    report: Report,
-) -> None:
+def test_a_figure_of_the_paper_shows_ours_by_column_and_what_is_not_printed(report: Report) -> None:
     assert answer_pictures.by_column(columns(report)) == b""  # a table has its grid
     drawn = answer_pictures.by_column(columns(report, id="figure-8")).decode()
     assert all(f">{name}<" in drawn for name in ("few", "many"))

@@ -53,9 +53,7 @@ def within(page: Balance) -> set[str]:
     return {link[1:] for link in page.links if link[0] == "#"}
 
 
-def test_markdown_tables_have_as_many_fields_in_every_row_as_in_their_header(
-    report: Report,
-) -> None:
+def test_markdown_tables_have_as_many_fields_in_a_row_as_in_their_header(report: Report) -> None:
     width = 0
     for line in markdown.render([report]).splitlines():
         if not line.startswith("|"):

@@ -7,7 +7,7 @@ from fedrepro.benchmark.results import CellResult, Departure, Report, TableResul
 from fedrepro.reports import layout, strips
 
 
-def test_a_grid_keeps_the_papers_order_and_leaves_gaps_where_nothing_was_printed(
+def test_a_grid_keeps_the_papers_order_and_has_gaps_where_none_is_printed(
     report: Report,
 ) -> None:
     laid = layout.grid(report.tables[0])

@@ -157,8 +157,6 @@ def test_an_encoder_pretrained_in_federation_has_the_settings_of_that_run() -> N
     assert [one.name for one in units(plan)].count("fedavg") == 1
 
 
-def test_the_command_prints_the_page_of_the_papers_named(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_command_prints_the_page_of_papers_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["settings", "fcl"]) == 0
     assert capsys.readouterr().out == render([plan_of("fcl")])

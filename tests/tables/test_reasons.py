@@ -36,9 +36,7 @@ def test_smoke_leaves_out_of_mfcl_what_has_no_counterpart_and_nothing_of_fcl() -
 
 
 @pytest.mark.parametrize("paper", NEVER)
-def test_what_is_left_out_is_said_to_be_for_time_and_takes_no_headline(
-    paper: str, tmp_path: Path
-) -> None:
+def test_what_is_left_out_is_so_for_time_and_takes_no_headline(paper: str, tmp_path: Path) -> None:
     plan = plan_of(paper, "reduced")
     assert reasons(paper, "reduced") == NEVER[paper] | {"time"}
     report = judge(plan, load_trials(plan, Store(tmp_path)), command="", audit=False)

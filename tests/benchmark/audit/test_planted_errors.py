@@ -190,9 +190,7 @@ def test_formula_that_gives_another_number_is_left_to_the_reading() -> None:
     assert [one.status for one in formulas.check(paper(*cells))] == ["consistent", "undecidable"]
 
 
-def test_fit_under_a_reading_that_fails_elsewhere_is_left_open(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_fit_under_a_reading_that_fails_elsewhere_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
     def recomputed(cell: Cell) -> Analytic:
         # 'A' fits one of three quantities, 'B' two.
         values = {"1": ("1", "7"), "2": ("8", "2"), "3": ("9", "3")}[cell.printed.text]

@@ -69,9 +69,7 @@ def test_a_broken_fetch_goes_on_where_it_stopped(server: Server, tmp_path: Path)
 
 
 @pytest.mark.parametrize("left", [CONTENT[:5000], CONTENT * 2])
-def test_what_cannot_be_resumed_is_fetched_anew(
-    left: bytes, server: Server, tmp_path: Path
-) -> None:
+def test_what_cannot_be_resumed_is_fetched_new(left: bytes, server: Server, tmp_path: Path) -> None:
     (tmp_path / "x.part").write_bytes(left)
     server.ranges = False
     with contextlib.suppress(DataError):  # more than the release has is thrown away first
@@ -82,9 +80,7 @@ def test_what_cannot_be_resumed_is_fetched_anew(
 
 
 @pytest.mark.parametrize("body", [CONTENT[:-1] + b"?", CONTENT * 20])
-def test_a_wrong_checksum_leaves_nothing_behind(
-    body: bytes, server: Server, tmp_path: Path
-) -> None:
+def test_a_wrong_checksum_leaves_nothing(body: bytes, server: Server, tmp_path: Path) -> None:
     server.body = body
     with pytest.raises(DataError, match="does not have the checksum of the release"):
         download(server.url, tmp_path / "x.part", len(CONTENT), MD5)

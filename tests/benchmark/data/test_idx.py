@@ -68,9 +68,7 @@ def test_files_are_read_as_torchvision_reads_them(
     assert_read_as_torchvision_does(part, tmp_path)
 
 
-def test_gzipped_files_are_held_to_the_same_checksums(
-    mnist: dict[str, Path], tmp_path: Path
-) -> None:
+def test_gzipped_files_have_the_same_checksums(mnist: dict[str, Path], tmp_path: Path) -> None:
     packed = {name: path.with_name(f"{path.name}.gz") for name, path in mnist.items()}
     for name, path in mnist.items():
         packed[name].write_bytes(gzip.compress(path.read_bytes()))

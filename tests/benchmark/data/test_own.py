@@ -170,9 +170,7 @@ class Torchvisions(list[tuple[Image.Image, int]]):
         super().__init__((Image.fromarray(i), int(c)) for i, c, part in chosen if part == of)
 
 
-def test_a_set_of_torchvision_is_taken_by_its_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_torchvisions_set_is_taken_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module = SimpleNamespace(Own=Torchvisions)
     monkeypatch.setitem(sys.modules, "torchvision.datasets", module)  # type: ignore[arg-type]
     monkeypatch.setitem(sys.modules, "torchvision", ModuleType("torchvision"))
@@ -212,9 +210,7 @@ def test_what_hugging_face_has_saved_is_read(tmp_path: Path) -> None:
     assert of_saved.parts["train"].note == "columns that were not read: age"
 
 
-def test_parts_and_columns_of_hugging_face_that_nothing_would_read_are_refused(
-    tmp_path: Path,
-) -> None:
+def test_parts_and_columns_of_hugging_face_that_nothing_reads_are_refused(tmp_path: Path) -> None:
     save_hugging_face(tmp_path / "three", {**HALVES, "validation": SPLIT == "test"})
     with pytest.raises(DataError, match="three has unknown parts: validation; parts are train, te"):
         content("three/", tmp_path)
@@ -223,9 +219,7 @@ def test_parts_and_columns_of_hugging_face_that_nothing_would_read_are_refused(
         content("classes/", tmp_path)
 
 
-def test_folders_of_images_that_nothing_would_read_are_refused_and_files_said(
-    tmp_path: Path,
-) -> None:
+def test_folders_of_images_that_nothing_reads_are_refused_and_files_said(tmp_path: Path) -> None:
     save_images(tmp_path)
     (tmp_path / "own" / ".git").mkdir()
     (tmp_path / "own" / "licence.txt").write_text("x")

@@ -46,9 +46,7 @@ def test_one_bit_is_black_and_white_and_a_palette_stands_for_its_colours(tmp_pat
 
 @pytest.mark.parametrize("mode", ["LA", "RGBA", "P"])
 @pytest.mark.parametrize("opaque", [True, False])
-def test_transparency_is_refused_unless_there_is_none(
-    tmp_path: Path, mode: str, opaque: bool
-) -> None:
+def test_transparency_is_refused_if_there_is_any(tmp_path: Path, mode: str, opaque: bool) -> None:
     path = tmp_path / "x.png"
     if mode == "P":
         picture = Image.new("P", (2, 2), 1)
@@ -68,9 +66,7 @@ def test_transparency_is_refused_unless_there_is_none(
 @pytest.mark.parametrize(
     ("mode", "name"), [("CMYK", "x.jpg"), ("F", "x.tif"), ("I", "x.tif"), ("I;16", "x.png")]
 )
-def test_pixels_without_one_meaning_as_bytes_are_refused(
-    tmp_path: Path, mode: str, name: str
-) -> None:
+def test_pixels_that_are_no_bytes_are_refused(tmp_path: Path, mode: str, name: str) -> None:
     Image.new(mode, (4, 4)).save(tmp_path / name)
     with pytest.raises(DataError, match=f"{name} holds {mode} pixels, which have no one meaning"):
         decode(str(tmp_path / name), 3)

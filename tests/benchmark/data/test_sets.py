@@ -72,9 +72,7 @@ def test_the_excerpt_has_as_many_of_each_class_and_no_image_twice() -> None:
     assert len(seen) == 8000
 
 
-def test_an_excerpt_that_was_changed_is_not_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_changed_excerpt_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(fashion_excerpt.FOLDER, tmp_path, dirs_exist_ok=True)
     monkeypatch.setattr(fashion_excerpt, "FOLDER", tmp_path)
     labels = tmp_path / fashion_excerpt.LABELS
@@ -183,9 +181,7 @@ def cifar10(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_cifar10_is_channels_first_in_the_order_of_its_batches(
-    cifar10: Path, tmp_path: Path
-) -> None:
+def test_cifar10_is_channels_first_in_order_of_its_batches(cifar10: Path, tmp_path: Path) -> None:
     batches = [pickle.loads((cifar10 / f"data_batch_{i}").read_bytes()) for i in range(1, 6)]
     loaded = load("cifar10", "train", data_dir=tmp_path)
     expected = np.concatenate([b["data"] for b in batches]).reshape(-1, 3, 32, 32)

@@ -80,9 +80,7 @@ def test_jobs_come_in_order_but_after_what_they_need(tiny_config: Make) -> None:
     assert [jobs.next(), jobs.next()] == [second, None]
 
 
-def test_workers_give_the_numbers_that_this_process_gives(
-    tiny_paper: MakePaper, tmp_path: Path
-) -> None:
+def test_workers_give_the_numbers_of_this_process(tiny_paper: MakePaper, tmp_path: Path) -> None:
     paper = tiny_paper({"a": {}, "b": OWN}, trials=2)
     here, there = Store(tmp_path / "here"), Store(tmp_path / "there")
     assert carried_out(paper, here)[0].trained == 6
@@ -140,9 +138,7 @@ def test_an_interrupt_ends_the_workers_at_once(tiny_config: Make) -> None:
     assert time.monotonic() - began < 60
 
 
-def test_failures_are_noted_retried_and_never_results(
-    tiny_paper: MakePaper, tmp_path: Path
-) -> None:
+def test_failures_are_noted_retried_and_no_results(tiny_paper: MakePaper, tmp_path: Path) -> None:
     diverging = {"training": {"learning_rate": 1e38, "optimizer": "sgd"}}
     paper, store = tiny_paper({"a": diverging, "b": {}}), Store(tmp_path)
     for _ in range(2):
