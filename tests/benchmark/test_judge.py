@@ -36,23 +36,11 @@ def cell(row, text, *, column="T = 2", **more):
 
 
 def table(cells, *, id="3", claims=(), margin=2.0, figure=None, ddof=0, runs=5, unit="%"):
-    return Table(
-        paper="p",
-        id=id,
-        title="title",
-        section="4.2",
-        kind="empirical",
-        metric="accuracy",
-        unit=unit,
-        cells=tuple(cells),
-        claims=tuple(claims),
-        margin=None if margin is None else Margin(margin, "because"),
-        sd=Sd(ddof, runs),
-        unstated=(Unstated("stride", "2", "fits"),),
-        notes=("a note",),
-        figure=figure,
-        file=Path("3.toml"),
-    )
+    holds = {"cells": tuple(cells), "claims": tuple(claims), "figure": figure, "sd": Sd(ddof, runs)}
+    holds["margin"] = None if margin is None else Margin(margin, "because")
+    told = {"unstated": (Unstated("stride", "2", "fits"),), "notes": ("a note",)}
+    place = {"paper": "p", "file": Path("3.toml")}
+    return Table(id, "title", "4.2", "empirical", "accuracy", unit, **holds, **told, **place)
 
 
 def plan_of(tables, planned, *, drawings=(), trials=3):

@@ -20,22 +20,11 @@ def statuses(findings: Iterable[Finding]) -> set[str]:
 
 
 def cell(text: str, row: str = "A", column: str = "C", **given: Any) -> Cell:
-    settings: dict[str, Any] = {
-        "paper": "p",
-        "table": "1",
-        "kind": "empirical",
-        "metric": "accuracy",
-        "unit": "%",
-        "experiment": {"method": "made-up", "name": row},
-    }
-    read = given.pop("at", "final")
-    return Cell(
-        row=tuple(row.split("|")),
-        column=tuple(column.split("|")),
-        printed=Printed.parse(text),
-        read=read,
-        **{**settings, **given},
-    )
+    usual = {"paper": "p", "table": "1", "kind": "empirical", "metric": "accuracy", "unit": "%"}
+    own: dict[str, Any] = {"experiment": {"method": "made-up", "name": row}, **usual, **given}
+    place: dict[str, Any] = {"row": tuple(row.split("|")), "column": tuple(column.split("|"))}
+    own["read"] = own.pop("at", "final")
+    return Cell(printed=Printed.parse(text), **place, **own)
 
 
 def rows(texts: Mapping[str, str], **given: Any) -> list[Cell]:
