@@ -239,8 +239,7 @@ _FOUND: dict[str, dict[str, str]] = {}
 
 def module_of(kind: str, name: str) -> str:
     """The dotted module that implements `name`, not imported; else `UnknownNameError`.
-    Folders are read again only for a name that they did not have before; a file that has gone since
-    is found out by whoever imports it."""
+    Folders are read again for names they lacked; that a file is gone, its import says."""
     if name not in _FOUND.get(kind, ()):
         _FOUND[kind] = modules(kind)
     known = _FOUND[kind]

@@ -3,11 +3,10 @@
 Papers: mfcl, Section 5.4 (α, β, γ of Tables 3, 4 and 15). No formula of a cost is known here. The
 method makes a few rounds with two to six noise images a client, at the full width of the network.
 Its messages, torch's operators (flops, forward and backward) and what autograd keeps are read off
-(`methods.costs.op_trace`). Each count must be a polynomial of degree two in the images
-of a step, since a contrastive loss compares all with all; it is checked on a further size.
-Weights, and all that is computed from them, have shapes alone, so that no network fills memory.
-Views are the images unchanged: drawing them costs no network's flops. Of clients that receive
-equally many bytes one takes part alone.
+(`methods.costs.op_trace`). Each count must be a polynomial of degree two in the images of a step,
+since a contrastive loss compares all with all; it is checked on a further size. Weights and what
+is computed from them have shapes alone, so that nothing fills memory. Views are the images
+unchanged: no network draws them. Of clients that receive equally many bytes one takes part alone.
 Evidence: `tests/methods/test_costs.py`.
 """
 

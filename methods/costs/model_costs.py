@@ -1,9 +1,8 @@
 """What a network and a federated method cost: parameters, multiply-adds, bytes, models exchanged.
 
 Units: a multiply-add is one multiplication and one addition, counted for convolutions and dense
-layers in the forward pass of one image; flops are two for each multiply-add. Communication is per
-client, Eq. 13 of CP-CFL (Section 3.5): counted from the messages that the method really makes, in
-multiples of the size S of one model.
+layers in the forward pass of one image; flops are two for each. Communication is per client, Eq. 13
+of CP-CFL (Section 3.5): counted from the method's messages, in multiples of one model's size S.
 Evidence: `tests/methods/test_costs.py`.
 """
 

@@ -1,7 +1,6 @@
 """What a piece of training computes and holds, recorded while hardly anything is computed.
 
-Weights are on the device `meta`, and so is all that is computed from them: it has a shape and no
-values. Indices, labels and images are real.
+Weights and all that is computed from them are on `meta`: shapes without values. The rest is real.
 Evidence: `tests/methods/test_costs.py`.
 """
 
@@ -77,8 +76,7 @@ def traced() -> Iterator[OpTrace]:
 
 class Shapes(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Whatever is computed from a tensor on `meta` is on `meta`; the rest is computed.
-    drawn: whether new tensors of floating-point numbers, such as weights, are on `meta`, too. Of
-    what is on `meta` a decision reads ones."""
+    drawn: whether new floating-point tensors are on `meta`, too. Of these a decision reads ones."""
 
     def __init__(self, drawn: bool = False) -> None:
         super().__init__()  # type: ignore[no-untyped-call]

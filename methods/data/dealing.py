@@ -1,7 +1,5 @@
 """What partitions share: piles of images that are shuffled again when they run out, federations.
-
-Evidence: `tests/methods/test_partitions.py`.
-"""
+Evidence: `tests/methods/test_partitions.py`."""
 
 from collections.abc import Sequence
 
@@ -50,8 +48,7 @@ def deal_by_class(
 
 class Pile:
     """Numbers (images of a class, classes) that are dealt like cards.
-    An empty pile is shuffled again, so that how often two numbers are used differs by one at most.
-    One hand never holds a number twice."""
+    An empty pile is shuffled again, so uses differ by one at most; no hand holds a number twice."""
 
     def __init__(self, cards: Tensor, stream: torch.Generator) -> None:
         self._cards, self._stream = cards, stream

@@ -41,10 +41,8 @@ class ImageSet:
 class Federation:
     """Who holds which images.
     train_of, test_of: per client an int64 index into `train` and `test`; one tensor for clients
-    that are measured on the same images. group: int64, clients; true clusters, or zeros. novel: the
-    last so many clients never train. unlabeled_of: per client an index into `train` of images with
-    the label `UNLABELED`, or empty.
-    """
+    that share images. group: int64, clients; true clusters, or zeros. novel: how many of the last
+    never train. unlabeled_of: per client an index of `train`'s `UNLABELED` images, or empty."""
 
     train: ImageSet
     test: ImageSet

@@ -1,7 +1,5 @@
 """Refuses a method whose steps cannot be called as the loop and its base classes call them.
-
-Evidence: `tests/methods/test_conformance.py`.
-"""
+Evidence: `tests/methods/test_conformance.py`."""
 
 from inspect import Parameter, isfunction, signature
 

@@ -1,7 +1,5 @@
 """What clients keep between rounds: a momentum encoder, a control variate, a bank of features.
-
-Evidence: `tests/methods/test_states.py`.
-"""
+Evidence: `tests/methods/test_states.py`."""
 
 from __future__ import annotations
 
@@ -31,8 +29,7 @@ class ClientMemory:
 @dataclass
 class ClientStates(ClientMemory):
     """One state for each client that has trained.
-    has_trained: bool, clients. state: stacked over all clients, zeros for those that have not
-    trained; empty until the first has."""
+    has_trained: bool, clients. state: stacked over all, zeros before training; empty at first."""
 
     has_trained: Tensor
     state: State = field(default_factory=dict)

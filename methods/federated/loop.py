@@ -1,7 +1,5 @@
 """The loop over rounds, the same for every method: who takes part, what is sent, what is measured.
-
-Evidence: `tests/methods/test_loop.py`.
-"""
+Evidence: `tests/methods/test_loop.py`."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping

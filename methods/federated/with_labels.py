@@ -19,9 +19,8 @@ from .base import FederatedMethod, Round
 
 @dataclass(frozen=True)
 class WithLabels(FederatedMethod):
-    """Options of every method, and:
-    augments: whether a step of the federated training sees a random view of each image (of the
-    run's augmentation) instead of the image. Evaluation and personalisation never do."""
+    """Options of every method. augments: whether steps of the federated training see random views
+    (of the run's augmentation) instead of images. Evaluation and personalisation never do."""
 
     augments: bool = False
 

@@ -17,6 +17,5 @@ class Metric(ABC):
 
     @abstractmethod
     def measure(self, probabilities: Sequence[Tensor], labels: Sequence[Tensor]) -> float:
-        """One finite number.
-        probabilities: by client, images x classes, each by the client's own model. labels: by
-        client, int64, images."""
+        """One finite number. probabilities: by client, images x classes, each by the client's own
+        model. labels: by client, int64, images."""

@@ -112,11 +112,9 @@ def areas(
 @dataclass(frozen=True)
 class Predicted:
     """The test images of all clients, one client's after the other's.
-
     Clients with the same predictions and labels are one owner, whose images count once for each.
     probabilities: images x classes. labels, owner, weight: int64, images; true class, whose image
-    (from 0), and how often it counts. clients: how many owners. owner_of: int64, all clients.
-    """
+    (from 0), and how often it counts. clients: how many owners. owner_of: int64, all clients."""
 
     probabilities: Array
     labels: Array

@@ -2,8 +2,7 @@
 
 No paper: a measure of fedrepro's own. It says how much a comparison between pre-trained and
 untrained encoders can show on the data of a run.
-Choices: scikit-learn's logistic regression, with its default penalty, on standardised features;
-pixels are probed in the same way.
+Choices: scikit-learn's logistic regression, default penalty, on standardised features or pixels.
 Evidence: `tests/methods/test_headroom.py` (features that hold the class, and features that do not).
 """
 

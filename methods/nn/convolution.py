@@ -99,10 +99,9 @@ def kept_patches_conv2d(
 def stacked_conv2d(
     x: Tensor, weight: Tensor, bias: Tensor | None, stride: int, padding: int
 ) -> Tensor:
-    """Each model's convolution of its own images.
-    x: models x batch x channels x height x width. weight: models x outputs x channels x kernel x
-    kernel. bias: models x outputs. Result: models x batch x outputs x height' x width', laid out
-    with the batch innermost."""
+    """Each model's convolution of its own images, models x batch x outputs x height' x width', laid
+    out with the batch innermost. x: models x batch x channels x height x width. weight: models x
+    outputs x channels x kernel x kernel. bias: models x outputs."""
     result: Tensor = _StackedConv2d.apply(  # type: ignore[no-untyped-call]
         x.movedim(1, -1), weight, bias, stride, padding
     )

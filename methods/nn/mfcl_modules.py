@@ -3,8 +3,7 @@
 Paper: MFCL, Tables 9 and 10 and Section 5.1. Both tables follow one rule: the client module is the
 first convolutions of a VGG (64, 64, 128, 128, ...) and one pooling at its end, whatever network
 follows it; the decoder has the same convolutions transposed in reverse order, and one more among
-the image's channels. Every layer but the last is followed by a normalisation (TN: a scale and a
-shift for each channel) and ReLU.
+the image's channels. Every layer but the last has a norm (TN: scale, shift by channel) and ReLU.
 Unstated: the modules of other cuts (the same rule is taken), and biases (taken in every
 convolution, as Keras has them). The decoder never undoes the pooling: it returns half the side.
 Evidence: `tests/methods/test_modular.py`, `tests/benchmark/test_analytic_mfcl.py` (the tables).

@@ -7,9 +7,8 @@ Departures: Eq. 2 read literally does not divide by the number of pixels; here m
 are over channels and pixels. `variance = "averaged"` is the form of Table 18: the mean of the
 views' own variances, smaller than the pooled one by a quarter of the squared difference of the
 views' means. Scale and shift are per channel, as in Table 18 (Eq. 3 has one of each for a layer).
-Unstated: groups where their size does not divide the channels (three outputs of the decoder's last
-transposed convolution): the last group is smaller. An image without a twin, as in evaluation, is
-its own twin, and TN then equals GN.
+Unstated: groups where their size does not divide the channels (the decoder's last layer has three):
+the last one is smaller. An image without a twin, as in evaluation, is its own: TN then equals GN.
 Evidence: `tests/methods/test_normalisation.py` (torch's GN, plain loops over Eq. 2, gradcheck).
 """
 

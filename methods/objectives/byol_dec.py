@@ -1,10 +1,8 @@
 """BYOL, and DEC's clustering of the online predictor's output.
 
 Paper: fedrlc, Eqs. 19 and 20 (NC+NC), after Xie et al. 2016: soft labels by a Student-t kernel
-around trained centres, drawn to their own sharpened target distribution
-(`methods.objectives._soft_clusters`).
-Unstated: centres begin at random here; the federated methods set them by K-means before the first
-round. As many centres as classes.
+around trained centres, drawn to their own sharpened target distribution (`_soft_clusters`).
+Unstated: as many centres as classes, random here; federated methods set them by K-means at first.
 Evidence: `tests/methods/test_clustering_objectives.py`.
 """
 

@@ -1,8 +1,7 @@
 """Rotation prediction: by how many quarter turns was the image turned?
 
 Paper: Gidaris et al. 2018, Eqs. 1 and 2: all four rotations are classified, losses averaged.
-Unstated by FCL: the classifier (one dense layer on the representation) and the views (one augmented
-view of each image, turned afterwards).
+Unstated by FCL: the classifier (one dense layer) and the views (one augmented, then turned).
 Evidence: `tests/methods/test_objectives_with_memory.py` against numpy's `rot90` and a plain loop.
 """
 

@@ -1,8 +1,7 @@
 """Supervised pre-training: a classifier is trained with labels, and its encoder goes on.
 
 Paper: CP-CFL, Section 4.6 (Table 8): the model (θ_f, θ_c) with cross-entropy, then θ_f alone.
-Unstated: whether images are augmented (no; `augmented` turns it on); the head for 100 classes (one
-dense layer, as θ_c of Section 4.1).
+Unstated: augmentation (none; `augmented` turns it on); the head for 100 classes (a layer, as θ_c).
 Evidence: `tests/methods/test_objectives.py` against a plain loop over the definition.
 """
 

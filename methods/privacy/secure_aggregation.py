@@ -1,9 +1,8 @@
 """Secure aggregation: masks that cancel in the sum, so that the server sees sums alone.
 
 Paper: MFCL, Section 5.6.1 and footnote 12, the basic form of Bonawitz et al. 2017: every pair of
-clients agrees on a mask that one adds and the other subtracts. Weights are whole numbers modulo
-2^64 here, as in Bonawitz et al., so that masks are uniform and cancel exactly; what is lost is the
-rounding to steps of 2^-44.
+clients agrees on a mask that one adds and the other subtracts. Weights are, as there, whole numbers
+modulo 2^64, so that masks are uniform and cancel exactly; they are rounded to steps of 2^-44.
 Departures: the pairs' masks come from the trial's random streams, not from a key exchange; clients
 that drop out between masking and the sum are not dealt with.
 Evidence: `tests/methods/test_privacy.py`.

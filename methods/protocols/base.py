@@ -1,7 +1,6 @@
 """What an evaluation protocol is: from trained weights and data to metrics.
 
-A protocol is a run of its own that starts from another run's weights, so that tables that differ
-only in how they evaluate share the training.
+A protocol is a run that starts from another's weights, so that tables share what was trained.
 """
 
 from abc import ABC, abstractmethod

@@ -1,10 +1,8 @@
 """Clustering of test images: clusters of the trained model, or K-means on its representations.
 
-Paper: fedrlc, Section VII-C: assignments come from the global cluster head or the global centres,
-for single training from K-means; clustering accuracy, NMI and ARI.
-`methods.clusters.soft_assignment` says which cluster a model means.
-Unstated: K-means clusters the encoder's output, not normalised, into as many clusters as classes,
-the best of ten starts by k-means++.
+Paper: fedrlc, Section VII-C: assignments come from the global cluster head or the global centres
+(`clusters.soft_assignment`), for single training from K-means; clustering accuracy, NMI, ARI.
+Unstated: K-means of the encoder's plain output, a cluster a class, best of ten k-means++ starts.
 Evidence: `tests/methods/test_protocols.py`.
 """
 

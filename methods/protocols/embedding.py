@@ -3,8 +3,7 @@
 Papers: fedrlc, Figure 5 (test images); calibre, Figures 1 and 2 (images of several clients, and of
 single clients); mfcl, Figure 9 (pixels of one client's images, representations of all). t-SNE:
 van der Maaten and Hinton 2008, as scikit-learn computes it.
-Unstated: perplexity, start and number of images; perplexity 30, a start from the two principal
-components and at most 500 images are taken.
+Unstated: perplexity (30), start (the two principal components), number of images (500 at most).
 Evidence: `tests/methods/test_protocols.py`.
 """
 

@@ -31,9 +31,8 @@ from .base import Protocol, Subject, once
 
 @dataclass(frozen=True)
 class HeadOptions:
-    """How a head is trained.
-    schedule: of the learning rate, `constant`, `cosine` (to zero over all epochs) or `steps` (times
-    `gamma` after each epoch of `milestones`)."""
+    """How a head is trained. schedule: of the learning rate, `constant`, `cosine` (to zero over all
+    epochs) or `steps` (times `gamma` after each epoch of `milestones`)."""
 
     epochs: int = 100
     batch_size: int = 128

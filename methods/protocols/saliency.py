@@ -1,8 +1,7 @@
 """What a client's model looks at in images that are half of one class and half of another.
 
 Paper: mfcl, Section 5.5 and Figure 4: a "saliency map of gradients" of a picture whose left half is
-a car and whose right half is an airplane, for each of two clients that have many images of the one
-and few of the other.
+a car, the right one an airplane, for two clients with many images of one and few of the other.
 Unstated: what is differentiated (there are no classes to score; the length of the network's output
 is taken, `methods.metrics.images`); how one global network gives a map for each client (the
 client's own module of the last round, before the average, in front of the second server's network);

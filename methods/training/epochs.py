@@ -1,6 +1,5 @@
 """Where a training by epochs stands, so that it can be saved after any epoch and go on from there.
-Evidence: `tests/benchmark/test_interrupted.py`.
-"""
+Evidence: `tests/benchmark/test_interrupted.py`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """What clients minimise in a round, and how: the face that methods see of local training.
-
-Evidence: `tests/methods/test_optim.py`.
-"""
+Evidence: `tests/methods/test_optim.py`."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence

@@ -5,8 +5,7 @@ vectors of two views each, and the network behind the cut is trained by SimCLR's
 Memory: the representations of CIFAR-10 take 52 GB (50,000 images x 16 views x 64 x 16 x 16 floats),
 and an epoch reads one vector in eight. So none is kept: of a view its random numbers are, 103 bytes
 in place of 65,536, and whoever reads it has it drawn and encoded again, the same each time.
-Unstated: which of an image's vectors is in a batch (one, drawn for each image and epoch); whether
-the rate falls by step or by epoch (by step).
+Unstated: an image's vector in a batch (one, drawn for each epoch); when the rate falls (each step).
 Evidence: `tests/methods/test_representations.py`.
 """
 

@@ -1,6 +1,5 @@
 """Self-supervised local training of many clients: any objective on views of their own images.
-Evidence: `tests/methods/test_self_supervised.py`.
-"""
+Evidence: `tests/methods/test_self_supervised.py`."""
 
 from torch import Tensor
 

@@ -59,11 +59,9 @@ def train_stack(
 
 class _Images:
     """The images of clients that train together, and their batches.
-
     own: int64, models x most images; rows of smaller clients are padded.
     held, sizes: how many images each client has, and how many of them an epoch takes.
-    ends: rising numbers of clients, after each of which a piece ends; the last is their count.
-    """
+    ends: rising numbers of clients, after each of which a piece ends; the last is their count."""
 
     def __init__(
         self,

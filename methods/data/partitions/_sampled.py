@@ -6,8 +6,7 @@ Unstated, and what is done here:
 - Whose images the novel clients hold: they are dealt last, by the same rule and from the same
   images, so they share images with clients that train wherever those have used a class up.
 - Whether clients may share an image otherwise: only where a class has too few (`dealing`).
-- A client's test images: `test_size`, in the class proportions of its training images (Section
-  IV-A says that the two distributions agree).
+- A client's `test_size` test images: in its training images' class proportions (Section IV-A).
 """
 
 from abc import abstractmethod
@@ -24,8 +23,7 @@ from .base import Partition
 
 @dataclass(frozen=True)
 class Sampled(Partition):
-    """count: clients that train. novel: further clients, which never do. samples, test_size:
-    training and test images of a client."""
+    """count: clients that train. novel: others, which never do. samples, test_size: of a client."""
 
     count: PositiveInt = 100
     novel: NonNegativeInt = 50

@@ -8,8 +8,7 @@ Unstated, and what is done here:
   need about all of STL-10's 500 images of a class, with 90 clients more. Images of a class are
   therefore dealt like cards (`dealing.Pile`), test images too: they are shared only if they must
   be (`Federation.n_shared_images`), and a client never holds one twice.
-- Size of a client's test set: 50. Every printed accuracy of 60 clients lies on the grid k/3000
-  (15, 30 and 90 clients: k/750, k/1500, k/4500).
+- Size of a client's test set: 50. Printed accuracies of 15, 30, 60, 90 clients are k/750 to k/4500.
 - A number of clients that the groups do not divide: the first groups have one client more.
 Evidence: `tests/methods/test_partitions.py`.
 """

@@ -1,8 +1,7 @@
 """Supervised personalised federated learning: what is shared, what stays, how clients adapt.
 
 A client's state is `{**shared, **private}`: what the server averages (by numbers of images), and
-what the client keeps between rounds. Methods say which is which, what a step minimises, and how a
-client adapts after the last round.
+what the client keeps. Methods say which is which, what a step minimises, and how clients adapt.
 Paper: Calibre, Sections III and V-A: after training, all clients, novel ones too, download the
 global model and train a personal one for 10 epochs (SGD, 0.05, batches of 32); accuracies are
 those of the personal models on the clients' own test images.
@@ -39,8 +38,7 @@ class PersonalMemory(ClientMemory):
 @dataclass(frozen=True)
 class Personalized(WithLabels):
     """Options of every method, and how a client adapts after the last round.
-    personal_epochs: passes over its images. personal_learning_rate: of plain SGD.
-    personal_batch_size: images."""
+    personal_epochs: passes. personal_learning_rate: of plain SGD. personal_batch_size: images."""
 
     shared: ClassVar[tuple[str, ...]] = (ENCODER, HEAD)
     """Prefixes of the weights that the server averages."""

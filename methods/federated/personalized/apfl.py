@@ -5,8 +5,7 @@ global model takes plain steps, w ← w - η ∇f(w), its own v ← v - η ∇_v
 α ← α - η ⟨∇f(v̄), v - w⟩, kept within [0, 1].
 α's steps have neither momentum nor weight decay, whatever the models' have (as in Deng et al.'s
 code, MLOPTPSU/FedTorch, which moves it in a round's first step alone, and draws it to 0 by 0.02 α).
-Unstated: α at the start (0.5); running statistics of the mixture (its own, not mixed). Taken: α
-moves in every step, not only before a round.
+Unstated: α at the start (0.5); the mixture's running statistics (its own). α moves in every step.
 Evidence: `tests/methods/test_two_models.py` (mixture and all three gradients by hand).
 """
 

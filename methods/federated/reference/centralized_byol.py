@@ -1,7 +1,6 @@
 """Centralised BYOL: the clients' images in one place, an upper bound.
 
-Paper: fedrlc, Table II. Single training of one client that holds everything: as many passes over
-the data as the federated methods make.
+Paper: fedrlc, Table II. One client holds everything, and makes as many passes as federated methods.
 Evidence: `tests/methods/test_fedema.py`.
 """
 

@@ -1,5 +1,4 @@
-"""Calibre: self-supervised training that keeps encodings in clusters, and an average that prefers
-clients whose clusters are tight.
+"""Calibre: self-supervised training that keeps encodings in clusters, averaged by their tightness.
 
 Paper: Calibre, Section IV-B and Algorithm 1: loss l_s + α (l_p + l_n) with α = 0.3
 (`methods.objectives._prototypes`), and an aggregation weighted by each client's mean distance of
@@ -9,8 +8,7 @@ where d is at least a tenth of the mean, since a client whose encodings have col
 would outweigh all others. Distances are Euclidean, between encodings of length one in evaluation
 mode and the centres of K-means over all images of the client after its local training. Algorithm
 1's l_c is not defined and training has no labels: it is left out.
-Unstated: K (10) and τ (0.5, the temperature at which the text's distance and line 17's product
-are one).
+Unstated: K (10) and τ (0.5, at which the text's distance and line 17's product are one).
 Authors' code (TL-System/plato, `examples/ssl/calibre`), where it differs, by option: K-means of a
 batch and L_n's means of encodings as they are (`calibre_loss.py`), distances likewise, a mean over
 clusters and without a least one (`calibre_trainer.py`). Its server also multiplies each update by

@@ -7,8 +7,7 @@ own last model, and minimises SimCLR's loss less λ times the agreement of its f
 the received model; models are averaged over their clients. As MFCL's baseline, Table 2.
 Departure: Wang et al. evaluate the model that is best on the test set; here, that most took last.
 Unstated in MFCL: the number of models and λ (2 and 1). A client without a model of its own takes
-number c modulo their count, as in the code of Wang et al.; the received model is in evaluation mode
-and sees the first of the two views.
+number c modulo their count (their code); the received one, in evaluation mode, sees the first view.
 Evidence: `tests/methods/test_orchestra.py`.
 """
 

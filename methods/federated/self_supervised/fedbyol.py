@@ -1,7 +1,6 @@
 """FedBYOL (FedNC): BYOL on every client, online networks averaged.
 
-Papers: fedrlc, Sections IV and VII; Zhuang et al. 2021 and 2022, who use it as a baseline. Loss:
-Grill et al. 2020 (`methods.objectives.byol`).
+Papers: fedrlc, Sections IV and VII; Zhuang et al. 2021 and 2022. Loss: `methods.objectives.byol`.
 Unstated: a client's target network between rounds. By default it is a copy of what the client
 receives each round; `keeps_target` leaves it on the client, as the code of Zhuang et al. does
 (EasyFL, `applications/fedssl/client.py`, `update_encoder` `online`).

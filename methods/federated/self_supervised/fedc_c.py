@@ -1,7 +1,6 @@
 """FedC+C (also FedCC): contrastive clustering on every client, networks averaged.
 
-Paper: fedrlc, Section IV (two stages: contrastive, contrastive). Loss:
-`methods.objectives.contrastive_clustering`.
+Paper: fedrlc, Section IV (contrastive twice). Loss: `methods.objectives.contrastive_clustering`.
 Evidence: `tests/methods/test_fedema.py`.
 """
 

@@ -1,7 +1,6 @@
 """FedC+NC (also FedSimDEC): SimCLR and DEC on every client, networks and centres averaged.
 
-Paper: fedrlc, Section IV (two stages: contrastive, non-contrastive). Loss:
-`methods.objectives.simclr_dec`.
+Paper: fedrlc, Section IV (contrastive, non-contrastive). Loss: `methods.objectives.simclr_dec`.
 Unstated: centres begin by K-means (`methods.federated.self_supervised._initial_centres`).
 Evidence: `tests/methods/test_fedema.py`.
 """

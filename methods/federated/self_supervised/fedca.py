@@ -5,10 +5,9 @@ collects them in a dictionary that everybody contrasts with; and on public image
 representations are pulled to those of a model that was trained on these images beforehand. The
 run starts from that model's pre-training (`pretraining.*` in a spec).
 Unstated by fcl: weight and public images (see its spec). Here: after training a client uploads
-features of K random images of its own; the dictionary holds everybody's, the client's own too;
-alignment is the squared distance of the encoders' outputs, in steps of as many random public images
-as a batch has. Public images and the pre-trained model are not counted as sent. Clients start from
-random weights, as in the other methods.
+features of K random images of its own; the dictionary holds everybody's, its own too; alignment
+is the squared distance of the encoders' outputs, in steps of as many random public images as a
+batch has. Public images and the model do not count as sent. Clients start from random weights.
 Evidence: `tests/methods/test_fedca.py` against plain loops.
 """
 
@@ -111,10 +110,9 @@ class DictionaryServer:
 
 @dataclass(frozen=True)
 class FedCA(SelfSupervised):
-    """Options of every method.
-    temperature and projector as in SimCLR, of whose projector `normalised_layers` have batch
-    normalisation. queue_size: K, features that a client adds to the dictionary. alignment_weight:
-    of the distance to the pre-trained model."""
+    """Options of every method; temperature and projector as in SimCLR, of whose projector
+    `normalised_layers` have batch normalisation. queue_size: K, features that a client adds to the
+    dictionary. alignment_weight: of the distance to the pre-trained model."""
 
     temperature: float = 0.2
     projector_widths: tuple[int, ...] = (512, 128)

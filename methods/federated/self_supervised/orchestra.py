@@ -6,8 +6,7 @@ the server averages networks and clusters all local centroids into G global ones
 (`methods.clusters.balanced_clustering`). As MFCL's baseline, Table 2.
 Departures: the global centroids move by equal-size clustering from the last round's, where the code
 of Lubana et al. descends on a loss; the target network starts each round as the received one.
-Unstated in MFCL: L, G, memory and temperatures (16, 128, 128, 0.1, defaults of Lubana et al.'s
-code, as far as a client's images allow).
+Unstated in MFCL: L, G, memory, temperatures (their code's 16, 128, 128, 0.1 where images suffice).
 Evidence: `tests/methods/test_orchestra.py`.
 """
 

@@ -111,8 +111,7 @@ class MFCL(FederatedMethod):
     (`unpooled`, Section 5.4), which the second server then does. client_dropout: δ, share of the
     clients whose representations are lost. secure_aggregation: of phase 1. datamix: of phase 2.
     server_*: training of the second server. projector_widths: its dense layers. temperature: τ.
-    client_models: whether the modules that clients trained last, before their average, are saved
-    with it; they stay with the clients.
+    client_models: whether the modules that clients trained last, before the average, are saved.
     """
 
     draws_views: ClassVar[bool] = True

@@ -1,11 +1,9 @@
 """MOON: representations are drawn to the received model's and away from the client's previous one.
 
-Paper: Li et al. 2021, "Model-contrastive federated learning", Eqs. 3 and 4:
-l = l_sup - μ log(exp(sim(z, z_glob)/τ) / (exp(sim(z, z_glob)/τ) + exp(sim(z, z_prev)/τ)));
-as MFCL's baseline, Table 2.
-Unstated in MFCL: whether its networks have MOON's projection head. Taken: no; z is the encoder's
-output, as all supervised methods have it. `projected`: z is the last hidden layer of the head
-before its ReLU (Li et al. have no ReLU there).
+Paper: Li et al. 2021, "Model-contrastive federated learning", Eqs. 3 and 4 (MFCL, Table 2):
+l = l_sup - μ log(exp(sim(z, z_glob)/τ) / (exp(sim(z, z_glob)/τ) + exp(sim(z, z_prev)/τ))).
+Unstated in MFCL: whether its networks have MOON's projection head (no: z is the encoder's output).
+`projected`: z is the last hidden layer of the head before its ReLU (Li et al. have none there).
 Unstated in MFCL: μ and τ (5 and 0.5, which Li et al. use on CIFAR-10). Received and previous model
 are in evaluation mode; before a client's first round they are one.
 Evidence: `tests/methods/test_supervised.py`.
