@@ -11,13 +11,8 @@ from ..methods import registry
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric, as fractions where a table prints percentages.
-
-    Attributes:
-        low: the smallest value there is, None without one.
-        high: the largest value there is, None without one.
-        lower_is_better: whether less is better.
-    """
+    """A metric, as fractions where a table prints percentages. low, high: the smallest and the
+    largest value there is, None without one."""
 
     low: float | None = None
     high: float | None = None

@@ -35,15 +35,10 @@ _WORDS: Mapping[Detail, VerdictWord] = {
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What may be said about a cell.
-
-    Attributes:
-        detail: the finer word (`EXACT` is a counted `REPRODUCED`).
-        difference: reproduced mean minus printed value, in the table's unit.
-        interval: the 90 % interval of the difference (two one-sided tests at 5 %).
-        stands_to: where a number printed without a spread is REPRODUCED, the largest ratio of the
-            paper's spread to ours up to which it stands.
-    """
+    """What may be said about a cell. detail: the finer word (`EXACT` is a counted `REPRODUCED`).
+    difference: reproduced mean minus printed value, in the table's unit. interval: its 90 %
+    interval (two one-sided tests at 5 %). stands_to: where a number printed without a spread is
+    REPRODUCED, the largest ratio of the paper's spread to ours up to which it stands."""
 
     detail: Detail
     reason: str
@@ -61,14 +56,9 @@ class Verdict:
 @dataclass(frozen=True, slots=True)
 class CellResult:
     """One cell, printed and reproduced. Values are in the table's unit (percent or fraction).
-
-    Attributes:
-        trials: by seed in order, None where a trial is missing.
-        interval: 95 % confidence interval of the mean.
-        departures: positions among those of its table.
-        read: the round, or which one.
-        failed: `trial 3: diverged at round 7` for each trial behind this cell that failed.
-    """
+    trials: by seed in order, None where a trial is missing. interval: 95 % confidence interval of
+    the mean. departures: positions among those of its table. read: the round, or which one.
+    failed: `trial 3: diverged at round 7` for each trial behind this cell that failed."""
 
     row: tuple[str, ...]
     column: tuple[str, ...]
@@ -131,10 +121,8 @@ class Series:
 @dataclass(frozen=True)
 class TableResult:
     """One table or figure, judged.
-
     run_on: data, clients, rounds and trials, here and in the paper. answers: by metric; the first
-    decides the word, and leads are by it. findings: on printed numbers; they change no word.
-    """
+    decides the word, and leads are by it. findings: on printed numbers; they change no word."""
 
     id: str
     title: str
@@ -167,10 +155,8 @@ class TableResult:
 @dataclass(frozen=True, slots=True)
 class ChoiceResult:
     """Something that the paper leaves open and that can be run in more than one way.
-
     table: the one that it is about, None for all. reading: the alternative under which this report
-    is; None for what is taken. has_effect: no where profile or `--set` wins over all of it.
-    """
+    is; None for what is taken. has_effect: no where profile or `--set` wins over all of it."""
 
     table: str | None
     choice: Unstated
@@ -189,10 +175,8 @@ class Universe:
 @dataclass(frozen=True)
 class RunSummary:
     """One unique run behind the cells.
-
     config: its settings; `start` is the key of the run that it starts from. errors: `trial 3:
-    diverged at round 7` for each trial that failed.
-    """
+    diverged at round 7` for each trial that failed."""
 
     key: str
     description: str
@@ -226,13 +210,9 @@ class Provenance:
 @dataclass(frozen=True, slots=True)
 class External:
     """That numbers were made elsewhere, and what is said of them by who gave them.
-
-    Attributes:
-        protocol: as declared; only `full`, the published protocol, is held against the print.
-        note: their own words.
-        seeds: of all values, rising; the trials of a cell stand in this order.
-        statement: what a reader must know, in a sentence or two.
-    """
+    protocol: as declared; only `full`, the published protocol, is held against the print. note:
+    their own words. seeds: of all values, rising; the trials of a cell stand in this order.
+    statement: what a reader must know, in a sentence or two."""
 
     protocol: ProtocolScale
     note: str

@@ -56,11 +56,9 @@ class Reading:
 @dataclass(frozen=True)
 class Analytic:
     """A recomputed cell.
-
     value: exact, in the cell's unit; text: where the cell holds symbols. readings: how the paper
     can be read, the first as it states (`value`). searched: among how many these were found, if
-    more. ours: what is not the paper's in it, so that it may fit the print, not convict it.
-    """
+    more. ours: what is not the paper's in it, so that it may fit the print, not convict it."""
 
     value: Decimal | None = None
     text: str | None = None

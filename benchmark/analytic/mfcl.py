@@ -38,10 +38,8 @@ _OURS = "a reading of ours, as the paper has no formula for β"
 @dataclass(frozen=True)
 class Trained:
     """A reading of what a client trains, in numbers, and where the paper says so (`source`).
-
     whole: with the decoder. alone: the client module without it; None for a whole network.
-    representation: channels and side of what a module puts out for one image.
-    """
+    representation: channels and side of what a module puts out for one image."""
 
     name: str
     source: str
@@ -138,11 +136,9 @@ def round_bits(cell: Cell) -> Analytic:
 
 def representation_size(cell: Cell) -> Analytic:
     """Values of all representations that a client sends in phase 2 (Section 5.4).
-
     |z| is the module's output for one image times the client's images, sent in `rho` vectors. Each
     vector holds two views of each image (16 for rho = 8), which the text's own example, 32 x 32 x
-    64 x |D|, does not count. Methods without a second phase send none.
-    """
+    64 x |D|, does not count. Methods without a second phase send none."""
     return from_candidates(cell, Client(cell).sent_in_phase_2())
 
 
@@ -213,11 +209,9 @@ def client_flops(cell: Cell) -> Analytic:
 
 def module_layer(cell: Cell) -> Analytic:
     """The row of Tables 9 and 10 that the cell's row label counts to, from 1.
-
     Recomputed from the rule of `methods.nn.mfcl_modules`, which knows the cut and neither table.
     The working names the network's own layer where it differs (Section 5.1 takes the module from
-    the network; Table 10's is in no ResNet-50). Raises `SpecError` where there is no such row.
-    """
+    the network; Table 10's is in no ResNet-50). Raises `SpecError` where there is no such row."""
     channels, side = (setting(cell, path) for path in _IMAGE)
     encoder, cut = encoder_of(cell), setting(cell, "training.cut_layer")
     norm = setting(cell, "training.client_norm")

@@ -20,10 +20,8 @@ _NAMED = 4  # trials that a line names; a cluster trains hundreds at a time
 @dataclass
 class Display:
     """Progress over trials, weighted by estimated seconds; a context manager around training.
-
     What is left is estimated from how long finished trials of the same kind took, or of the same
-    method or stage; where there is none, it is what was expected.
-    """
+    method or stage; where there is none, it is what was expected."""
 
     console: Console = field(default_factory=lambda: Console(stderr=True, highlight=False))
     clock: Callable[[], float] = time.monotonic

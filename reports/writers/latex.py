@@ -18,8 +18,7 @@ _SIGNS = {
     "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
     "±": r"$\pm$", "−": r"$-$", "≈": r"$\approx$", "—": "---", "×": r"$\times$", "→": r"$\to$",
     "✓": r"$\checkmark$",
-    # After the end of a row or a rule, these would begin an option of it; `"` and `` ` `` are
-    # active in some languages.
+    # These begin options behind a row or a rule; `"` and `` ` `` are active in some languages.
     "[": "{[}", "]": "{]}", "*": "{*}", '"': r"\symbol{34}", "`": r"\symbol{96}",
     "\ufffd": "?",
 }  # fmt: skip

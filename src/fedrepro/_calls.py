@@ -136,9 +136,7 @@ def stored(
     **selection: Any,
 ) -> "Results":
     """Judges what a store holds, and trains nothing; takes and raises otherwise what `run` does.
-
-    stale: whether trials of earlier code stand in for missing ones; the report says so then.
-    """
+    stale: whether trials of earlier code stand in for missing ones; the report says so then."""
     from fedrepro.benchmark.judging.evidence import load_trials
 
     chosen, kept = plan(paper, profile, **selection), _store(store)

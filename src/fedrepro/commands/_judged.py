@@ -45,9 +45,7 @@ def judged(
     audit: bool = True,
 ) -> Report:
     """The report of a plan on what is stored.
-
-    not_run, include_stale: as of `load_trials`. since: when the job began, by `perf_counter`.
-    """
+    not_run, include_stale: as of `load_trials`. since: when the job began, by `perf_counter`."""
     from fedrepro.benchmark.judging.evidence import load_trials
     from fedrepro.benchmark.judging.judge import judge
 
