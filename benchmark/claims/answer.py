@@ -69,11 +69,8 @@ class ClaimAnswer:
 class Comparison:
     """One elementary comparison of a claim: 'left op right' in the trials.
 
-    Attributes:
-        text: with the labels of its cells.
-        published_left, published_right: with printed numbers in their place.
-        differences: left less right by seed.
-        interval: of their mean; None without trials.
+    text: with the labels of its cells. published_left, published_right: with printed numbers in
+    their place. differences: left less right by seed. interval: of their mean; None without trials.
     """
 
     text: str
@@ -88,14 +85,10 @@ class Comparison:
 class ClaimResult:
     """A claim of the text as a report shows it.
 
-    Attributes:
-        says: in our words.
-        holds: as an expression.
-        headline: of a claim of abstract or conclusion, what it says as a clause.
-        unit: of its differences, None for bare ratios.
-        support: what the printed numbers say of it, with their rounding.
-        answer: what the trials say of it.
-        given: the headroom that it rests on; of a control, where its outcome is known from.
+    says: in our words. holds: as an expression. headline: of a claim of abstract or conclusion,
+    what it says as a clause. unit: of its differences, None for bare ratios. support: what the
+    printed numbers say of it, with their rounding. answer: what the trials say of it. given: the
+    headroom that it rests on; of a control, where its outcome is known from.
     """
 
     id: str
@@ -123,11 +116,10 @@ class ClaimResult:
 class Known:
     """What is known of the cells of a paper.
 
-    Attributes:
-        values: trials by cell and seed, with one entry for each number that is counted.
-        lacking: by cell without a value, or with fewer trials than planned, why.
-        margin: of a stated size; None where it is not compared.
-        looks: at how many trials claims are looked at, rising; none means once, at all.
+    values: trials by cell and seed, with one entry for each number that is counted. lacking: by
+    cell without a value, or with fewer trials than planned, why. margin: of a stated size; None
+    where it is not compared. looks: at how many trials claims are looked at, rising; none means
+    once, at all.
     """
 
     values: Values

@@ -28,13 +28,10 @@ SEEN = 0.5  # the retention above which a printed pattern counts as seen
 class TableAnswer:
     """What trials say of one table and metric (`benchmark.stats.pattern`).
 
-    Attributes:
-        columns: those of the same runs once; `joined` names the printed ones.
-        pairs: how many are printed apart beyond rounding.
-        orderings: the share of these that our means order alike.
-        rests_on: the row, column or method without which retention changes most.
-        without_it: retention without that.
-        shown_in_80: the difference of two rows that this many trials show in 80 %.
+    columns: those of the same runs once; `joined` names the printed ones. pairs: how many are
+    printed apart beyond rounding. orderings: the share of these that our means order alike.
+    rests_on: the row, column or method without which retention changes most. without_it: retention
+    without that. shown_in_80: the difference of two rows that this many trials show in 80 %.
     """
 
     metric: str
@@ -58,11 +55,9 @@ class TableAnswer:
 class Lead:
     """How far the own method is ahead; above zero is better.
 
-    Attributes:
-        against: the baselines that are printed best in some column.
-        ahead: in how many trials the own method is ahead.
-        shown_in_80: the lead that this many trials show in 80 %.
-        baselines_ahead: that are shown ahead of the own method here.
+    against: the baselines that are printed best in some column. ahead: in how many trials the own
+    method is ahead. shown_in_80: the lead that this many trials show in 80 %. baselines_ahead: that
+    are shown ahead of the own method here.
     """
 
     own: str

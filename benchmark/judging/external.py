@@ -38,11 +38,9 @@ def judge_external(
 ) -> Report:
     """The report of a paper on results that were made elsewhere.
 
-    tables: ids; None for those that have results.
-    protocol, note: how the numbers were made, as declared by who gives them.
-    files: names of the files that they were read from.
-
-    Raises `FedreproError` for results that belong to no cell of these tables
+    tables: ids; None for those that have results. protocol, note: how the numbers were made, as
+    declared by who gives them. files: names of the files that they were read from. Raises
+    `FedreproError` for results that belong to no cell of these tables
     (`benchmark.external.binding`).
     """
     named = dict.fromkeys(cell_of(row, paper).table for row in rows)

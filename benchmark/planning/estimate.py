@@ -82,9 +82,8 @@ class Estimate:
 class TrialTimes:
     """Estimated wall seconds of trials on one device.
 
-    device: the name of the hardware, as trials record it.
-    records: stored trials; those of other devices are left out.
-    workers: how many processes train at once.
+    device: the name of the hardware, as trials record it. records: stored trials; those of other
+    devices are left out. workers: how many processes train at once.
     """
 
     def __init__(self, device: str, records: Iterable[TrialRecord] = (), workers: int = 1) -> None:

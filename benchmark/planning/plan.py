@@ -27,12 +27,10 @@ from .resolve import Resolver, metric_of
 class Plan:
     """What will be run.
 
-    runs: unique, every run after those that it starts from.
-    sets: what `--set` changed, by path.
-    rows: the pattern that chose rows, None for all.
-    asked: by run key, how many trials are asked for where that is not `trials`.
-    drawings: runs that figures draw without printed values.
-    looks: with how many trials claims are looked at, rising; none means once, with all there are.
+    runs: unique, every run after those that it starts from. sets: what `--set` changed, by path.
+    rows: the pattern that chose rows, None for all. asked: by run key, how many trials are asked
+    for where that is not `trials`. drawings: runs that figures draw without printed values. looks:
+    with how many trials claims are looked at, rising; none means once, with all there are.
     data_dir: where data of one's own are.
     """
 
@@ -180,16 +178,13 @@ def make_plan(
     data_dir: Path | None = None,
     download: bool = False,
 ) -> Plan:
-    """The runs that `profile` needs for some or all cells of a paper.
+    """The runs that `profile` needs for some or all cells of a paper. Controls that the profile
+    runs are part of every plan, whatever is selected.
 
-    tables: ids, None for all.
-    rows: labels joined by `|`, each part a name or `*`; None for all.
-    on: a data set of the profile's `on`, or data of one's own (docs/own-data.md).
-    Controls that the profile runs are part of every plan, whatever is selected.
-
-    trials, series: instead of the profile's.
-    sets: changes by dotted path.
-    data_dir, download: where data of one's own are read, and whether torchvision may fetch them.
+    tables: ids, None for all. rows: labels joined by `|`, each part a name or `*`; None for all.
+    on: a data set of the profile's `on`, or data of one's own (docs/own-data.md). trials, series:
+    instead of the profile's. sets: changes by dotted path. data_dir, download: where data of one's
+    own are read, and whether torchvision may fetch them.
 
     Raises `SpecError` for a profile, table, row, data set or path that does not exist, for a series
     of another profile of the same runs, for a claim or relation that names no cell, and for a row's

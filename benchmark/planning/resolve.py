@@ -62,11 +62,10 @@ class PlannedCell:
 class Resolver:
     """Resolves the cells of one plan; equal experiments are resolved once.
 
-    on: a data set of the profile's `on`.
-    sets: what `--set` changes, by path.
-    metrics: of other packages, which every federated run measures.
-    pin: the name of data of one's own with the checksum of their content.
-    effective: positions of the profile's overrides that changed something in a cell so far.
+    on: a data set of the profile's `on`. sets: what `--set` changes, by path. metrics: of other
+    packages, which every federated run measures. pin: the name of data of one's own with the
+    checksum of their content. effective: positions of the profile's overrides that changed
+    something in a cell so far.
     """
 
     def __init__(

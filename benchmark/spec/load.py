@@ -23,9 +23,8 @@ def load_paper(id: str, root: Folders = None) -> Paper:
     """The paper whose specs are in the folder `id`, its tables in print order.
 
     root: the folders of specs, of which the first with that paper counts; None for those bundled.
-
-    Raises `InvalidSpecError`, a `SpecError` with one line for each mistake in its files,
-    and `SpecError` if there is no such paper.
+    Raises `InvalidSpecError`, a `SpecError` with one line for each mistake in its files, and
+    `SpecError` if there is no such paper.
     """
     paper, files = _files(id, root)
     both: tuple[_File[Any], ...] = (paper, *files)
