@@ -45,11 +45,9 @@ class _Value(NamedTuple):
 def check_published(data: Toml, rows: Placed, columns: Placed, report: FileProblems) -> None:
     """Whether there are as many values as columns, and each is one that its metric can have."""
     if len(rows) * len(columns) > limits.CELLS or len(columns) > limits.COLUMNS:
-        report.add(
-            ("columns",),
-            f"{plural(len(rows), 'row')} and {plural(len(columns), 'column')} are too many: at "
-            f"most {limits.COLUMNS} columns and {limits.CELLS} cells",
-        )
+        said = f"{plural(len(rows), 'row')} and {plural(len(columns), 'column')} are too many"
+        most = f"at most {limits.COLUMNS} columns and {limits.CELLS} cells"
+        report.add(("columns",), f"{said}: {most}")
     for path, row in rows:
         published, here = row.get("published"), (*path, "published")
         if published is None and "figure" not in data:
@@ -60,7 +58,7 @@ def check_published(data: Toml, rows: Placed, columns: Placed, report: FileProbl
             said = f"has {plural(len(published), 'value')}, the table has "
             report.add(here, said + plural(len(columns), "column"))
     values = list(_values(data, rows, columns))
-    largest: dict[int, Decimal] = {}
+    measured, largest = list[tuple[_Value, float]](), dict[int, Decimal]()
     needs_margin = False
     for one in values:
         printed, kind = one.printed, one.said("kind")
@@ -73,43 +71,31 @@ def check_published(data: Toml, rows: Placed, columns: Placed, report: FileProbl
         if printed.value is not None:
             needs_margin |= not one.has("margin")
             largest[one.column] = max(largest.get(one.column, printed.value), printed.value)
+            measured += [(one, float(printed.value))] if kind == "empirical" else []
         elif not printed.is_blank:
             said = f"'{printed.text}' is no number; give the row or column another kind, or skip"
             report.add(one.path, said)
-    for one in values:
-        value = None if one.has("skip") else one.printed.value
-        if value is not None and one.said("kind") == "empirical":
-            _check_number(one, float(value), largest[one.column] > 1, report)
-    _check_margins(values, report)
+    for one, value in measured:
+        name, unit = one.said("metric"), one.said("unit")
+        if (problem := outside(value, name, unit)) is not None:
+            report.add(one.path, f"{problem}; if it is another metric, its row or column names it")
+        among_percents = largest[one.column] > 1 and "unit" not in one.places[0][1]
+        if among_percents and looks_like_fraction(value, name, unit):
+            said = f"{value:g} stands among percents and looks like a fraction"
+            report.add(one.path, f"{said}; if it is a percent, give its row unit = '%'")
+    _check_margins(measured, report)
     if any(one.printed.sd is not None for one in values) and "sd" not in data:
         report.add((), "spreads are printed, but there is no [sd] with their ddof and runs")
     if needs_margin and "margin" not in data:
         report.add((), "empirical values need a [margin] with value and reason")
 
 
-def _check_number(one: _Value, value: float, among_percents: bool, report: FileProblems) -> None:
-    """Values that are none of their metric, and fractions among percents."""
-    name, unit = one.said("metric"), one.said("unit")
-    if (problem := outside(value, name, unit)) is not None:
-        report.add(one.path, f"{problem}; if it is another metric, its row or column names it")
-    says_unit = "unit" in one.places[0][1]
-    if among_percents and not says_unit and looks_like_fraction(value, name, unit):
-        report.add(
-            one.path,
-            f"{value:g} stands among percents and looks like a fraction; "
-            "if it is a percent, give its row unit = '%'",
-        )
-
-
-def _check_margins(values: Sequence[_Value], report: FileProblems) -> None:
+def _check_margins(values: Sequence[tuple[_Value, float]], report: FileProblems) -> None:
     """Margins that reach from a printed value to both ends of its metric; of one that lacks an end,
     margins that exceed all that is printed for them."""
     wide, sizes = dict[KeyPath, str](), dict[tuple[KeyPath, float], list[float]]()
-    for one in values:
-        at, margin = one.margin
-        if one.printed.value is None or one.has("skip") or one.said("kind") != "empirical":
-            continue
-        value, name, unit = float(one.printed.value), one.said("metric"), one.said("unit")
+    for one, value in values:
+        (at, margin), name, unit = one.margin, one.said("metric"), one.said("unit")
         known = metric(name) or Metric()
         low, high = known.bounds(unit)
         if value - margin <= low and value + margin >= high:
