@@ -7,7 +7,7 @@
   reduced run may let one data set stand for several. Cells with equal trials read the same runs.
 """
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping
 
 import numpy as np
 
@@ -96,17 +96,14 @@ def pattern_of(columns: Mapping[str, Column], values: Values, names: Names) -> P
         half,
         trials,
         rows,
-        columns=tuple(_named(list(group)) for group in groups),
+        columns=tuple(
+            f"{first} with {len(more)} more of the same runs" if more else first
+            for first, *more in groups
+        ),
         methods=tuple(methods[row] for row in rows),
         tie=tie(every[0].unit, float(np.nanmax(np.abs(trials)))),
         joined=tuple(tuple(group) for group in groups if len(group) > 1),
     )
-
-
-def _named(labels: Sequence[str]) -> str:
-    """A column that stands for the printed ones with these labels."""
-    first, *more = labels
-    return f"{first} with {len(more)} more of the same runs" if more else first
 
 
 def printed_names(tables: Iterable[Table]) -> Names:

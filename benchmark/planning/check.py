@@ -28,21 +28,16 @@ def check(papers: Sequence[Paper]) -> tuple[tuple[Problem, ...], tuple[str, ...]
     missing: dict[tuple[str, str], dict[str, None]] = {}
     for paper in papers:
         problems += _Checker(paper).check()
-        for table in paper.tables:
-            for named in _names(table):
-                if not names.exists(*named):
-                    missing.setdefault(named, {})[f"{paper.id} {table.id}"] = None
+        for bound in (one for table in paper.tables for one in bound_in(table)):
+            named = [(what, name) for _, what, name in names.used(bound.experiment)]
+            if bound.metric is not None and bound.kind == "empirical":
+                named.append(("metric", bound.metric))
+            for one in named:
+                if not names.exists(*one):
+                    missing.setdefault(one, {})[f"{paper.id} {bound.table}"] = None
     told = (f"{what} '{name}' ({', '.join(at)}{names.beside(name)})"
             for (what, name), at in sorted(missing.items()))  # fmt: skip
     return in_order(problems), tuple(told)
-
-
-def _names(table: Table) -> Iterator[tuple[str, str]]:
-    """Every name that the experiments of a table use, and what it names."""
-    for bound in bound_in(table):
-        yield from ((what, name) for _, what, name in names.used(bound.experiment))
-        if bound.metric is not None and bound.kind == "empirical":
-            yield "metric", bound.metric
 
 
 class _Checker:

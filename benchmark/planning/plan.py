@@ -232,8 +232,9 @@ def make_plan(
     for path, value in changes.items():
         _check_set(path, value)
     named = (one.metric for each in paper.tables for one in (*each.cells, *each.drawn))
-    metrics = sorted({str(one) for one in {*named} if names.is_own_metric(one)})
-    resolver = Resolver(chosen, on, changes, metrics, lambda name: str(look(name).name))
+    # Those of another package.
+    metrics = {str(one) for one in {*named} - names.metrics().keys() if names.exists("metric", one)}
+    resolver = Resolver(chosen, on, changes, sorted(metrics), lambda name: str(look(name).name))
     known = {table.id: table for table in paper.tables}
     selected: Iterable[Table] = paper.tables
     if tables is not None:
@@ -273,10 +274,8 @@ def _in_series(profile: Profile, series: int, paper: Paper) -> Profile:
     """The profile with trials of another series, at which no other profile looks."""
     for other in paper.profiles.values():
         if other.name != profile.name and (other.source, other.series) == (profile.source, series):
-            raise SpecError(
-                f"--series {series} gives the trials of the profile '{other.name}', which runs "
-                "the same; choose another number"
-            )
+            said = f"--series {series} gives the trials of the profile '{other.name}'"
+            raise SpecError(f"{said}, which runs the same; choose another number")
     return replace(profile, series=series)
 
 

@@ -28,7 +28,6 @@ STAGES = {
     "measurement": ("protocol", "evaluation"),
 }
 """The registered kind of what each stage runs, and the section with its options."""
-_HINTS = "__annotations__"
 
 
 class Told(NamedTuple):
@@ -161,7 +160,7 @@ def _origin(
         return Origin("paper")
     if cls is None:
         return Origin("default")
-    declaring = (one for one in inspect.getmro(cls) if option in vars(one).get(_HINTS, ()))
+    declaring = (one for one in inspect.getmro(cls) if option in inspect.get_annotations(one))
     return Origin("default", next(declaring, cls).__module__.removeprefix("fedrepro."))
 
 

@@ -77,7 +77,12 @@ def _cell(
         skip=row.skip or column.skip,
         margin=row.margin or column.margin,
         origin={} if whole is None else whole.origin,
-        omitted=_omitted(table, column, row),
+        omitted={
+            name: profile.omit
+            for place in (table, column, row)
+            for name, profile in place.profiles.items()
+            if profile.omit
+        },
     )
 
 
@@ -97,12 +102,6 @@ def _drawn_runs(table: Table, defaults: Sequence[Stated]) -> Iterator[Cell]:
 
 def _first(*values: Any) -> Any:
     return next((value for value in values if value is not None), None)
-
-
-def _omitted(*places: Table | TableColumn) -> Mapping[str, str]:
-    """By profile, why it does not run the cells of all places; the last one counts."""
-    given = (item for place in places for item in place.profiles.items())
-    return {name: profile.omit for name, profile in given if profile.omit}
 
 
 def _changes(*places: Table | TableColumn) -> Mapping[str, tuple[Override, ...]]:

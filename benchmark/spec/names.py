@@ -68,11 +68,6 @@ def is_own_data(name: str) -> bool:
     return data_names.is_file(name) or is_code
 
 
-def is_own_metric(name: str | None) -> bool:
-    """Whether a metric is that of another package."""
-    return name is not None and name not in metrics() and exists("metric", name)
-
-
 def problem(what: str, name: str) -> str | None:
     """Why no spec may use a name, or None: it looks like a slip, or names an unusable module.
     Another name that nothing implements may belong to a method that is yet to be written."""
