@@ -16,7 +16,7 @@ from scipy.stats import poisson
 from ...methods.metrics.cluster_agreement import OF_TRAINING
 from ...methods.outcome import Arrays
 from ..config import RunConfig, chain
-from ..metrics import best, metric, outside
+from ..metrics import Metric, best, metric, outside
 from ..planning.plan import Plan, PlannedCell
 from ..results import Departure
 from ..spec.model import CellKey
@@ -141,17 +141,12 @@ class Evidence:
         """How what a cell shows differs from the published protocol, its data included."""
         if self.given is not None:
             return () if self.declared is None else (self.declared,)
-        unreleased = (
-            Departure(
-                f"data.{portion}",
-                "the released files",
-                str(used.get("note") or used.get("source") or "files not identified"),
-                "these files are not known to be the release",
-            )
-            for portion, used in self._data_of(planned)
-            if not used.get("is_release", False)
-        )
-        return planned.departures + tuple(unreleased)
+        found, why = [*planned.departures], "these files are not known to be the release"
+        for portion, used in self._data_of(planned):
+            if not used.get("is_release", False):
+                here = str(used.get("note") or used.get("source") or "files not identified")
+                found.append(Departure(f"data.{portion}", "the released files", here, why))
+        return tuple(found)
 
     def notes(self, cells: Iterable[PlannedCell]) -> Iterator[str]:
         """What a reader must know of the data of cells, where no deviation says it."""
@@ -230,9 +225,8 @@ def _distinct_runs(
     metric are left out, since many trials reach it."""
     runs: dict[object, Mapping[int, float]] = {}
     for planned, values in cells:
-        known = metric(planned.cell.metric)
-        ends = set() if known is None else set(known.bounds(planned.cell.unit))
-        if values and not ends & set(values.values()):
+        ends = {*(metric(planned.cell.metric) or Metric()).bounds(planned.cell.unit)}
+        if values and ends.isdisjoint(values.values()):
             run = planned.cell.row if planned.config is None else planned.config.key
             runs.setdefault(run, values)
     return list(runs.values())
