@@ -256,10 +256,8 @@ def _word(
     if slope.low is None or slope.high is None:
         return "OPEN", "All trials are equal, which tells nothing of their spread."
     if rows < FEWEST_ROWS:
-        return (
-            "OPEN",
-            f"{rows} rows with trials of their own have too few orders for a relabelling test.",
-        )
+        said = f"{rows} rows with trials of their own have too few orders"
+        return "OPEN", f"{said} for a relabelling test."
     if slope.low > SEEN and p <= LEVEL:
         if alone:
             return "OPEN", f"All published differences are those of {bare_label(alone[0])}."

@@ -180,20 +180,18 @@ def blind_cells(baseline: Recorded, report: Report) -> tuple[str, ...]:
     """The cells whose recorded trials spread so much that no fall of their mean is a regression.
     Raises `FedreproError` if all are: such a gate measures nothing."""
     compared, trained = baseline.compared, baseline.trained
-    found, known_cells = [], 0
+    blind = dict[str, bool]()
     for place, cell in _cells(report):
         if place not in trained or (known := metric(cell.metric)) is None:
             continue
-        known_cells += 1
         old, (low, high) = [*trained[place].by_seed.values()], known.bounds(cell.unit)
         mean, allowed = float(np.mean(old)), mean_tolerance(old, len(old), compared)
         worst = mean + allowed >= high if known.lower_is_better else mean - allowed <= low
-        if worst and allowed > 0:
-            found.append(place)
-    if known_cells and len(found) == known_cells:
+        blind[place] = worst and allowed > 0
+    if blind and all(blind.values()):
         why = "the recorded trials spread so much that any fall is within the tolerance"
         raise FedreproError(f"no cell can regress: {why}; record more trials, or more rounds")
-    return tuple(found)
+    return tuple(place for place, is_blind in blind.items() if is_blind)
 
 
 def unlike(then: Recorded | Provenance, now: Recorded | Provenance) -> str:

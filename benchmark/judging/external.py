@@ -65,11 +65,10 @@ def judge_external(
     made = f"results of others, {full if is_full else own}"
     evidence = Evidence(shown, {}, trials, None if is_full else declared, made)
     report = judge_evidence(evidence, command=command, audit=audit)
-    known = "not known to fedrepro"
     return replace(
         report,
         tables=tuple(_table(table, given, len(seeds), command) for table in report.tables),
-        provenance=replace(report.provenance, seeds=seeds, device=known),
+        provenance=replace(report.provenance, seeds=seeds, device="not known to fedrepro"),
         external=external,
     )
 
@@ -85,11 +84,11 @@ def _statement(scale: ProtocolScale, note: str, files: Sequence[str], rows: Sequ
     seeds = {row.seed for row in rows}
     missing = sorted(set(range(max(seeds) + 1)) - seeds)
     named = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
-    gaps = f" Of the seeds 0 to {max(seeds)}, {len(missing)} are missing: {named}."
+    if missing:
+        made += f" Of the seeds 0 to {max(seeds)}, {len(missing)} are missing: {named}."
     return (
         f"External results: fedrepro trained nothing here and cannot vouch for these numbers, "
         f"which were made elsewhere{source}. {_DECLARED[scale]}{said}.{made}"
-        f"{gaps if missing else ''}"
     )
 
 

@@ -19,16 +19,12 @@ _SAID: Mapping[str, tuple[str, str, str, str]] = {
     "HOLDS": ("{}", "yes", "holds", "hold"),
     "SAME DIRECTION": ("{}", "same direction", "goes the same way", "go the same way"),
     "OPPOSITE": ("the opposite of {} is seen", "opposite", "is opposite", "are opposite"),
-    "ABSENT": (
-        "at most a quarter is seen of what is published for {}",
-        "absent",
-        "is absent",
-        "are absent",
-    ),
+    "ABSENT": ("at most a quarter is seen of what is published for {}", "absent", "is absent",
+               "are absent"),
     "OPEN": ("whether {} {be} open", "open", "is open", "are open"),
     "NOT COMPARED": ("{} {be} not compared", "not compared", "is not compared", "are not compared"),
     "NOT RUN": ("{} {was} not run in full", "not run", "was not run", "were not run"),
-}
+}  # fmt: skip
 """By word: of clauses in the sentence, before a claim's numbers, of one claim and of several."""
 _UNSAID = "the published numbers do not say so"
 _SILENCED = "a control on the data of {} is not seen"

@@ -322,11 +322,9 @@ class _Making:
         if not name:
             return {}
         cls = registry.find("encoder", name)
-        lacking = sorted((decided or {}).keys() - settings.fields_of(cls).keys())
-        if lacking:
-            self.refused.append(
-                f"method '{method}' sets {', '.join(lacking)} of its encoder, which '{name}' lacks"
-            )
+        if lacking := sorted((decided or {}).keys() - settings.fields_of(cls).keys()):
+            said = f"method '{method}' sets {', '.join(lacking)} of its encoder"
+            self.refused.append(f"{said}, which '{name}' lacks")
         made = self._made(cls, "encoder", f"encoder '{name}'", decided)
         return {"name": name, **registry.options_of(made)}
 

@@ -144,9 +144,8 @@ class PublishedEntry(InFile):
             if self.why is None:
                 raise ValueError("an uncertain value needs 'why'")
             if value is None or not low <= value <= high:
-                raise ValueError(
-                    f"low {low} and high {high} must enclose the value {self.value.text}"
-                )
+                said = f"low {low} and high {high} must enclose the value {self.value.text}"
+                raise ValueError(said)
 
     @property
     def printed(self) -> Printed:
@@ -158,10 +157,8 @@ def _with_keys(value: Any) -> Any:
         return value
     if isinstance(value, (str, int, Decimal)) and not isinstance(value, bool):
         return {"value": value}
-    raise ValueError(
-        "a published value is a number, text or { value = ... }, "
-        f"not {describe(value)} (write words and check marks as text)"
-    )
+    said = f"a published value is a number, text or {{ value = ... }}, not {describe(value)}"
+    raise ValueError(f"{said} (write words and check marks as text)")
 
 
 Published = Annotated[PublishedEntry, BeforeValidator(_with_keys)]

@@ -75,10 +75,8 @@ def under(paper: Paper, names: Sequence[str]) -> Paper:
             raise SpecError(f"paper {paper.id}: no reading '{name}'{hint}")
         choice = str(known[name].choice.name)
         if choice in chosen:
-            raise SpecError(
-                f"paper {paper.id}: '{chosen[choice].name}' and '{name}' are readings of one "
-                f"choice, '{choice}'"
-            )
+            both = f"'{chosen[choice].name}' and '{name}' are readings of one choice, '{choice}'"
+            raise SpecError(f"paper {paper.id}: {both}")
         chosen[choice] = known[name]
     if not chosen:
         return paper

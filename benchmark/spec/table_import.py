@@ -112,15 +112,11 @@ class Parsed:
         """What keeps cells of the draft from a run and from results, and what to write."""
         other = ("|".join(column) for column in self.columns if _OTHER.search(" ".join(column)))
         named = ", ".join(f"'{one}'" for one in other)
-        yield (
-            f"all columns are taken as {metric}, in one unit; one of another metric needs its own "
-            f"`metric` and `unit`{named and f': see {named}'}"
-        )
+        own = f"one of another metric needs its own `metric` and `unit`{named and f': see {named}'}"
+        yield f"all columns are taken as {metric}, in one unit; {own}"
         if len(self.columns) > 1:
-            yield (
-                "columns are one experiment until each has its own setting, such as a line "
-                '`clients.data = "cifar10"`'
-            )
+            said = "columns are one experiment until each has its own setting, such as a line"
+            yield f'{said} `clients.data = "cifar10"`'
         if skipped := [row for row in self.rows if row.method is None and not row.is_words]:
             names = ", ".join("|".join(row.label) for row in skipped)
             how = "`fedrepro methods` lists them; to judge results, any name will do"

@@ -133,11 +133,9 @@ _module_of = cache(registry.module_of)  # listing folders for every run takes se
 _module_of_data = cache(data_names.module_of)
 
 KIND_OF_STAGE = {
-    "pretraining": "objective",
-    "federated": "federated",
-    "costs": "federated",
+    "pretraining": "objective", "federated": "federated", "costs": "federated",
     "measurement": "protocol",
-}
+}  # fmt: skip
 """What the method of a run is registered as."""
 
 
