@@ -124,8 +124,10 @@ def _module(module: str, folder: Path) -> tuple[Mapping[str, str], tuple[str, ..
 def declared_reads(tree: ast.Module) -> list[str]:
     """The files that a module says it reads: its own `reads = [...]`."""
     for node in tree.body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "reads":
-            return [str(one) for one in ast.literal_eval(node.value)]
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            if ast.unparse(target) == "reads":
+                return [str(one) for one in ast.literal_eval(node.value)]
     return []
 
 

@@ -277,7 +277,7 @@ def test_declared_files_are_part_of_the_fingerprint_and_others_are_told(
         "ownpackage/shares.py:7: what os.environ",
         "ownpackage/shares.py:8: what reading 'other.json'",
     }
-    (package / "shares.py").write_text('reads = ["shares.json"]\n' + reading)
+    (package / "shares.py").write_text('reads: list[str] = ["shares.json"]\n' + reading)
     forget()
     before = fingerprint.source_of(config)
     assert [line.split(" finds")[0] for line in unfollowed([config])] == [
