@@ -1,7 +1,8 @@
 """What moved between two judged reports, or between a recorded baseline and a report.
 
 Seed k is the same trial on both sides. What the earlier side has and the later one lacks (a cell, a
-trial, a claim, a table) is a regression, and so is a worse word. What other seeds of unchanged code
+trial, a claim, a table) is a regression, and so is a worse word; of another version or processor an
+opposite one. What other seeds of unchanged code
 may give comes from the earlier trials alone: a run cannot widen its own tolerance. With s their
 deviation, n and m the numbers of trials of both sides,
 
@@ -142,8 +143,10 @@ def check(baseline: Recorded, report: Report, *, exact: bool = False) -> Baselin
     moved = compare(baseline, now, report)
     inexact = unlike(baseline, now)
     turned = [one for one in moved if one.what in _WORDS and one.after not in (ABSENT, "NOT RUN")]
-    if turned and inexact and _is_rounding(moved):
-        moved = [replace(one, regression=False) if one in turned else one for one in moved]
+    if turned and inexact:
+        # Words at a threshold turn by what rounding moves; numbers have their tolerance.
+        kept = [one for one in turned if not _contradicts(one.before, one.after)]
+        moved = [replace(one, regression=False) if one in kept else one for one in moved]
     elif not exact:
         inexact = ""
     elif not inexact:
@@ -160,14 +163,6 @@ def check(baseline: Recorded, report: Report, *, exact: bool = False) -> Baselin
         inexact,
         blind_cells(baseline, report),
     )
-
-
-def _is_rounding(moved: Sequence[Movement]) -> bool:
-    """Whether means moved by a tenth of what is allowed: statuses at a threshold turn by that."""
-    values = [one for one in moved if one.what == "value"]
-    rest = any(one.regression for one in moved if one.what not in ("value", *_WORDS))
-    small = all(abs(one.difference or 0) <= (one.tolerance or 0) / 10 for one in values)
-    return bool(values) and not rest and small
 
 
 def _cells(report: Report) -> Iterator[tuple[str, CellResult]]:
@@ -300,6 +295,10 @@ def _is_worse(before: str, after: str) -> bool:
     """Whether a word is worse than another; that there is none any more is worse than any."""
     ranks = _RANKS.get(before, 1), _RANKS.get(after, 1)
     return after == ABSENT or (before != ABSENT and ranks[1] < ranks[0])
+
+
+def _contradicts(before: str, after: str) -> bool:
+    return _RANKS.get(before, 1) > 1 and _RANKS.get(after, 1) == 0
 
 
 def mean_tolerance(old: Trials, trials: int, compared: int) -> float:
