@@ -27,7 +27,7 @@ _SAID: Mapping[str, tuple[str, str, str, str]] = {
 }  # fmt: skip
 """By word: of clauses in the sentence, before a claim's numbers, of one claim and of several."""
 _UNSAID = "the published numbers do not say so"
-_SILENCED = "a control on the data of {} is not seen"
+_SILENCED = "a control of {} is not seen"
 _UNCONTROLLED = " (its control is not seen)"
 LARGER = 2.0  # a ratio above this is more than published, not as published
 
@@ -239,7 +239,7 @@ def _answered(claim: ClaimResult) -> str:
     if (levels := answer.levels) is not None:
         ours += ", " + " against ".join(_level(one, points) for one in levels.ours)
         published += ": " + " against ".join(_level(one, points) for one in levels.published)
-    return f"{word}, {ours}, {trials} ({published}){given}"
+    return f"{word}, {ours}; {trials} ({published}){given}"
 
 
 def _led(lead: Lead, points: bool, is_silenced: bool) -> str:
@@ -247,7 +247,7 @@ def _led(lead: Lead, points: bool, is_silenced: bool) -> str:
     is_open = is_silenced or not (lead.ours.lies_above(0) or lead.ours.lies_below(0))
     word = "open" if is_open else "ahead" if lead.ours.mean > 0 else "behind"
     word += _UNCONTROLLED * is_silenced
-    said = f"{word}, {ours}, ahead in {lead.ahead} of {lead.trials} trials (published {printed})"
+    said = f"{word}, {ours}; ahead in {lead.ahead} of {lead.trials} trials (published {printed})"
     if is_open and not is_silenced and lead.shown_in_80 is not None:
         said += f"; {_size(lead.shown_in_80, points)} would be seen (80 % power)"
     if lead.baselines_ahead:

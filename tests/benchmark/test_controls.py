@@ -300,7 +300,7 @@ def test_without_a_control_that_is_seen_nothing_is_said(
     assert [one.retention for one in table.answers] == [one.retention for one in same.answers]
     assert [one.answer.ours for one in table.claims] == [one.answer.ours for one in same.claims]
     assert {one.word for one in table.answers} == {"OPEN"}
-    said = "whether it beats the others (a control on the data of its table is not seen) is open."
+    said = "whether it beats the others (a control of its table is not seen) is open."
     assert report.first.sentence == f"made-up: {said}"
     assert "baselines (table 3): open (its control is not seen), +" in report.first.evidence[1]
 

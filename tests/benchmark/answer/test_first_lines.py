@@ -102,14 +102,14 @@ def test_what_must_be_known_of_an_answer_stands_behind_its_clause() -> None:
     assert sentence(NAME, claims) == (
         "Method: it is fast (on average alone: not in 2 of 5 comparisons); "
         "whether it is small (opposite in 2 of 5 comparisons) "
-        "and whether it is fair (a control on the data of its table is not seen, "
+        "and whether it is fair (a control of its table is not seen, "
         "opposite in 2 of 5 comparisons) are open; "
         "“it is new” (published numbers contradict it) was not run in full."
     )
     unseen = claimed(replace(silenced, opposite=0), "it is fair")
     assert sentence(NAME, [unseen, replace(unseen, headline="it is cheap")], data="letters") == (
         "Method, on letters: whether it is fair and whether it is cheap are open "
-        "(a control on the data of their tables is not seen)."
+        "(a control of their tables is not seen)."
     )
     some = replace(shared, word="SAME DIRECTION", behind=0, shown=3)
     assert sentence(NAME, [claimed(some, "it wins")]) == (
@@ -145,10 +145,10 @@ def test_nothing_run() -> None:
 def test_one_table_with_its_lead_and_what_it_rests_on() -> None:
     shown = table("PASS", headline("HOLDS"), answers=(SEEN,), leads=(LEAD,))
     assert list(evidence([shown])) == [
-        "it beats FedAvg (table 3): yes, +37.2 [29.3, 45.1] points, 10 of 10 trials "
+        "it beats FedAvg (table 3): yes, +37.2 [29.3, 45.1] points; 10 of 10 trials "
         "(published +32.7)",
         "CP-CFL against the best published baselines (table 3, 2 columns): open, "
-        "−0.9 [−9.0, 7.2] points, ahead in 1 of 2 trials (published +4.6); 11.0 points would be "
+        "−0.9 [−9.0, 7.2] points; ahead in 1 of 2 trials (published +4.6); 11.0 points would be "
         "seen (80 % power); shown ahead of it: IFCA",
     ]
     assert list(totals([shown], None, SEEN)) == [
@@ -233,7 +233,7 @@ def test_a_headline_says_between_which_values_and_that_its_table_says_otherwise(
     fails = replace(SEEN, retention=Interval(-0.05, -0.1, 0.0))
     won = claimed(replace(COMPARED, levels=levels), "it wins")
     said = list(evidence([table("FAIL", won, answers=(fails,))]))
-    assert "points, 63.2 against 26.0, 10 of 10 trials (published +32.7: 84.1 against" in said[0]
+    assert "points, 63.2 against 26.0; 10 of 10 trials (published +32.7: 84.1 against" in said[0]
     assert said[1:] == [
         "table 3 as a whole: FAIL, over its 4 rows differences −0.05 [−0.10, 0.00] times the "
         "published, 0.60 [0.40, 0.80] without FedAvg"
