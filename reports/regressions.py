@@ -32,7 +32,9 @@ def json_text(found: Sequence[BaselineCheck]) -> str:
             "regressed": len(one.regressions),
             "movements": [{**asdict(moved), "sentence": moved.sentence} for moved in one.movements],
             "failed": one.failed,
-            **{name: getattr(one, name) for name in ("inexact", "blind", "stored")},
+            "inexact": one.inexact,
+            "blind": one.blind,
+            "stored": one.stored,
         }
         for one in found
     ]

@@ -133,7 +133,10 @@ def judged(claim: Claim, comparisons: Sequence[Elementary], known: Known) -> Cla
     supported, why = support(comparisons)
     control = claim.control
     return ClaimResult(
-        **{name: getattr(claim, name) for name in ("id", "says", "headline", "rests_on")},
+        id=claim.id,
+        says=claim.says,
+        headline=claim.headline,
+        rests_on=claim.rests_on,
         holds=claim.holds if control is None else f"{claim.holds} by {control.least:g}",
         unit=comparisons[0].unit,
         support=supported,

@@ -2,9 +2,8 @@
 
 Seed k is the same trial on both sides. What the earlier side has and the later one lacks (a cell, a
 trial, a claim, a table) is a regression, and so is a worse word; of another version or processor an
-opposite one. What other seeds of unchanged code
-may give comes from the earlier trials alone: a run cannot widen its own tolerance. With s their
-deviation, n and m the numbers of trials of both sides,
+opposite one. What other seeds of unchanged code may give comes from the earlier trials alone: a run
+cannot widen its own tolerance. With s their deviation, n and m the numbers of trials of both sides,
 
 - a mean may move by t * s * sqrt(1/n + 1/m), t of Student's t with n - 1 degrees of freedom;
 - a deviation s' may not exceed s by more than Fisher's F allows, nor unlike trials become equal;
