@@ -26,12 +26,10 @@ class Curve:
     rounds: tuple[int, ...]
     values: tuple[float, ...]
 
-    def read(self, at: int | Literal["final", "best"]) -> float:
-        """The value at a round, the last or the best; `KeyError` if it was not measured there."""
+    def read(self, at: int | Literal["final"]) -> float:
+        """The value at a round or the last one; `KeyError` if it was not measured there."""
         if at == "final":
             return self.values[-1]
-        if at == "best":
-            return max(self.values)
         if at not in self.rounds:
             raise KeyError(f"round {at} was not evaluated (evaluated: {list(self.rounds)})")
         return self.values[self.rounds.index(at)]

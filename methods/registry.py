@@ -99,13 +99,13 @@ def names_in(package: str) -> list[str]:
     return list(modules_in(package))
 
 
-def _imported(module: str) -> ModuleType:
+def imported(module: str) -> ModuleType:
     """A module, imported; `ImportError` where its code ends the process as it is imported."""
     try:
-        imported = importlib.import_module(module)
+        found = importlib.import_module(module)
         if not module.startswith("fedrepro."):
             _refuse_patches(module)
-        return imported
+        return found
     except (SystemExit, GeneratorExit, KeyboardInterrupt) as error:
         if isinstance(error, KeyboardInterrupt) and error.args:
             raise  # of a signal, whose number it carries (`fedrepro.cli`)
@@ -150,7 +150,7 @@ def class_in(module: str, base: type) -> Any:
     module, _, wanted = module.partition(":")
     found = [
         value
-        for value in vars(_imported(module)).values()
+        for value in vars(imported(module)).values()
         if inspect.isclass(value) and issubclass(value, base) and value.__module__ == module
         if wanted in ("", value.__name__)
     ]

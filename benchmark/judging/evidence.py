@@ -16,7 +16,7 @@ from scipy.stats import poisson
 from ...methods.metrics.cluster_agreement import OF_TRAINING
 from ...methods.outcome import Arrays
 from ..config import RunConfig, chain
-from ..metrics import Metric, best, metric, outside
+from ..metrics import Metric, metric, outside
 from ..planning.plan import Plan, PlannedCell
 from ..results import Departure
 from ..spec.model import CellKey
@@ -214,8 +214,7 @@ def _read(record: TrialRecord, name: str, at: int | Literal["final", "best"]) ->
         return record.counts[name]
     if name not in record.metrics:
         raise KeyError(f"its run does not measure '{name}'")
-    curve = record.metrics[name]
-    return best(curve.values, name) if at == "best" else curve.read(at)
+    return record.value(name, at)
 
 
 def _distinct_runs(

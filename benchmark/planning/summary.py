@@ -54,8 +54,8 @@ class Summary:
         run, name = planned.config, planned.cell.metric or ""
         found = [self._store.find(run, seed) for seed in self.plan.seeds(run)] if run else []
         scale = 100.0 if planned.cell.unit == "%" else 1.0
-        curves = [one.metrics[name] for one in found if one is not None and name in one.metrics]
-        return [scale * curve.read(planned.read) for curve in curves]
+        records = [one for one in found if one is not None and name in one.metrics]
+        return [scale * one.value(name, planned.read) for one in records]
 
     def line(self) -> str:
         plan, left = self.plan, self.estimate

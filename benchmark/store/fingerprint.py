@@ -19,7 +19,6 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -49,7 +48,7 @@ def _hashes(modules: frozenset[str]) -> Source:
     """Cached, since most runs name the same modules."""
     others = [one for one in modules if not one.startswith(_ROOT)]
     with suppress(Exception):  # whoever trains it says what is wrong
-        [*map(import_module, others)]  # they may add folders to `sys.path`
+        [*map(registry.imported, others)]  # they may add folders to `sys.path`
     followed = {f"{_ROOT}benchmark", f"{_ROOT}methods", *(one.partition(".")[0] for one in others)}
     return closure(modules, {one: package_place(one) for one in followed})
 

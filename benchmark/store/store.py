@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from errno import ENOLCK, ENOSYS, EOPNOTSUPP
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from filelock import FileLock, Timeout
@@ -30,6 +30,7 @@ from pydantic import TypeAdapter
 from ...methods.outcome import Arrays, Curve, Outcome
 from ..config import RunConfig
 from ..errors import StoreError
+from ..metrics import best
 from ..printable import without_folders
 from . import files, fingerprint
 from .files import PART, arrays_from, disk, read_whole, sha256_of, write_npz, write_whole
@@ -66,6 +67,11 @@ class TrialRecord:
     arrays: Mapping[str, str] | None = None
     encoder: Mapping[str, str] | None = None
     schema: int = SCHEMA
+
+    def value(self, metric: str, at: int | Literal["final", "best"]) -> float:
+        """At a round, the last or the best; `KeyError` if it was not measured there."""
+        curve = self.metrics[metric]
+        return best(curve.values, metric) if at == "best" else curve.read(at)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data that JSON can hold; metrics become lists of rounds and values."""

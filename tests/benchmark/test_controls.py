@@ -17,7 +17,7 @@ from fedrepro.benchmark.planning.resolve import MEASUREMENTS
 from fedrepro.benchmark.planning.summary import Summary
 from fedrepro.benchmark.results import Departure, Report
 from fedrepro.benchmark.spec.load import load_paper
-from fedrepro.benchmark.store.store import Store
+from fedrepro.benchmark.store.store import Store, TrialRecord
 from fedrepro.methods.metrics import headroom
 from fedrepro.methods.outcome import Curve
 from fedrepro.reports import terminal
@@ -164,7 +164,8 @@ def test_a_plan_tells_headroom_that_is_stored(tmp_path: Path) -> None:
 
     def find(run: RunConfig, seed: int) -> object:
         values = {"headroom": Curve((1,), (0.03 + 0.005 * seed,))}
-        return Mock(metrics=values) if run.method == "headroom" else None
+        found = TrialRecord(run.key, {}, seed, values, {}, {}, {})
+        return found if run.method == "headroom" else None
 
     said = Summary(planned(tmp_path), Mock(find=find), Mock()).controls
     assert said[1:] == ["pre-training has 3.5 [2.3, 4.7] points of headroom on digits"]
