@@ -139,8 +139,8 @@ def _problem(row: Row, cell: Cell, protocol: ProtocolScale) -> str | None:
     if is_unsaid and looks_like_fraction(row.value, cell.metric, cell.unit):
         said = f"{cell.label} is in percent, and {row.value:g} looks like a fraction; give percent,"
         return f"{said} or say 'fraction' (or '%') in a column unit"
-    if protocol == "full" and row.profile.partition(" (series")[0] not in ("", "paper", PROFILE):
-        said = f"these are trials of profile {shown(row.profile)}, not of the published protocol"
+    if protocol == "full" and (row.departs or row.profile not in ("", "paper", PROFILE)):
+        said = f"these are trials of profile {shown(row.made)}, not of the published protocol"
         return f"{said}; use --protocol scaled"
     return None
 

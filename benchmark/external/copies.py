@@ -52,8 +52,12 @@ def equal_runs(given: Values, cells: Sequence[PlannedCell]) -> dict[CellKey, str
     if not n or poisson.sf(n - 1, (len(found) + n) * fmean(chances)) >= _LEVEL:
         return {}
     said = "have the same trials, seed by seed; give them once, for the run that made them"
-    every = [(one.cell.key, [*labels.values()]) for _, labels, same in copies for one in same]
-    return {key: f"{' and '.join(labels[:3])} {said}" for key, labels in every}
+    found_of = dict[CellKey, str]()
+    for _, labels, same in copies:
+        first, more = [*labels.values()][:3], len(labels) - 3
+        named = " and ".join([*first, f"{more} more"] if more > 0 else first)
+        found_of |= {one.cell.key: f"{named} {said}" for one in same}
+    return found_of
 
 
 def _ties(values: Sequence[float]) -> float:

@@ -19,7 +19,8 @@ COLUMNS = ("table", "row", "column", "seed", "value")
 OPTIONAL = ("metric", "unit", "round")
 OURS = ("paper", "profile", "edited_files", "departures", "series")
 """More columns of `report.trials.csv`: how it was made."""
-_MADE = {"edited_files": "edited", "departures": "departs from the paper", "series": "series {}"}
+_NONE = ("", "0")
+_DEPARTS = {"edited_files": "edited", "departures": "departs from the paper"}
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
 _WHOLE = re.compile(r"(\d{1,18})(?:\.0*)?")
 _SHOWN = 60  # characters of a text that an error repeats
@@ -30,9 +31,9 @@ class Row:
     """One result: of which cell and seed, and where it stands.
 
     place: file and line, for errors. row, column: parts of a label joined by `|`. unit: `fraction`
-    or `%` where it is not the table's own. metric, round: what the value is said to be. profile: of
-    ours under which it was made, and how else, as in `paper (edited) (series 2)`. source: the file,
-    run, key and round of an export. offset: what was added to its rounds.
+    or `%` where it is not the table's own. metric, round: what the value is said to be. profile,
+    series: of ours under which it was made. departs: how not as that profile says. source: the
+    file, run, key and round of an export. offset: what was added to its rounds.
     """
 
     place: str
@@ -45,8 +46,16 @@ class Row:
     unit: str | None = None
     round: str | None = None
     profile: str = ""
+    departs: tuple[str, ...] = ()
+    series: str = ""
     source: tuple[object, ...] | None = None
     offset: int = 0
+
+    @property
+    def made(self) -> str:
+        """`paper (edited) (series 2)`; empty of results that are not fedrepro's."""
+        more = [*self.departs, f"series {self.series}"] if self.series else self.departs
+        return " ".join(filter(None, (self.profile, *(f"({one})" for one in more))))
 
 
 def read_rows(file: Path, paper: str) -> list[Row]:
@@ -73,11 +82,11 @@ def from_records(records: Iterable[tuple[str, Mapping[str, Any]]], paper: str) -
             metric, unit, round = (_text(record.get(name)) or None for name in OPTIONAL)
             row, column = joined(record["row"]), joined(record["column"])
             seed = whole_number(record["seed"], place)
-            made = {name: _text(record.get(name)) for name in _MADE}
-            said = [f"({_MADE[one].format(n)})" for one, n in made.items() if n not in ("", "0")]
-            profile = " ".join(filter(None, (_text(record.get("profile")), *said)))
+            profile, series = (_text(record.get(name)) for name in ("profile", "series"))
+            how = (why for name, why in _DEPARTS.items() if _text(record.get(name)) not in _NONE)
+            made = profile, tuple(how), "" if series in _NONE else series
             table = _text(record["table"])
-            rows.append(Row(place, table, row, column, seed, value, metric, unit, round, profile))
+            rows.append(Row(place, table, row, column, seed, value, metric, unit, round, *made))
     return rows
 
 

@@ -76,7 +76,7 @@ def judge_external(
 def _statement(scale: ProtocolScale, note: str, files: Sequence[str], rows: Sequence[Row]) -> str:
     """What a reader must know. Who leaves seeds out can choose the answer, so that is told."""
     source = f" ({', '.join(files)})" if files else ""
-    profiles = ", ".join(dict.fromkeys(row.profile for row in rows if row.profile))
+    profiles = ", ".join(dict.fromkeys(row.made for row in rows if row.made))
     made = f" By their files they are of the profiles {profiles}." if profiles else ""
     for offset, n in Counter(row.offset for row in rows if row.offset).items():
         made += f" Their map adds {offset} to the rounds of {n} values."

@@ -336,7 +336,10 @@ def test_fewer_trials_than_planned_and_few_numbers_decide_nothing(trials, said, 
     assert is_of_all or said not in cells["CP-CFL|SimCLR", MEAN].verdict.reason
 
 
-@pytest.mark.parametrize("copied", [["IFCA|None", "IFCA|FedAvg"], ["FedAvg|None", "FedAvg|SimCLR"]])
+OF_IFCA, OF_FEDAVG = ["IFCA|None", "IFCA|FedAvg"], ["FedAvg|None", "FedAvg|SimCLR"]
+
+
+@pytest.mark.parametrize("copied", [OF_IFCA, OF_FEDAVG, OF_IFCA + OF_FEDAVG])
 def test_trials_of_one_run_that_are_given_for_another_decide_neither(copied, cpcfl, accuracies):
     given = accuracies | dict.fromkeys(copied, accuracies[copied[0]])
     given["CP-CFL|SimCLR"] = [given["IFCA|None"][0], *given["CP-CFL|SimCLR"][1:]]  # chance
@@ -345,6 +348,7 @@ def test_trials_of_one_run_that_are_given_for_another_decide_neither(copied, cpc
     told = [one for one in table.cells if "seed by seed" in one.verdict.reason]
     assert {"|".join(one.row) for one in told} == {*copied}
     assert {one.verdict.word for one in told} == {"INCONCLUSIVE"}
+    assert all((" and 1 more have" in one.verdict.reason) == (len(copied) > 3) for one in told)
 
 
 def runs(rng, repeat, grid=0.01):

@@ -57,7 +57,7 @@ def test_every_trial_is_a_line_with_its_seed(report: Report) -> None:
     known = replace(known, edited=("methods/a.py",), series=7)
     lines = list(csv.DictReader(io.StringIO(trials.render([known]))))
     rows = from_records([("a:2", one) for one in lines], "toy")
-    assert {one.profile for one in rows} == {"reduced (edited) (departs from the paper) (series 7)"}
+    assert {one.made for one in rows} == {"reduced (edited) (departs from the paper) (series 7)"}
 
 
 @pytest.mark.parametrize("writer", [csv_format, trials])
