@@ -312,3 +312,9 @@ def named(table: str) -> str:
     kind, _, rest = table.partition("-")
     words = {"figure": f"Figure {rest}", "text": f"Text of {rest}", "controls": "Controls"}
     return words.get(kind, f"Table {table}")
+
+
+def named_inside(table: str) -> str:
+    """As `named`, inside of a sentence: 'table A.13'."""
+    said = named(table)
+    return said[0].lower() + said[1:]

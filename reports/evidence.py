@@ -3,7 +3,7 @@
 from ..benchmark.claims.answer import ClaimResult
 from ..benchmark.data_names import title
 from ..benchmark.judging.answers import bare_label
-from ..benchmark.results import Report, TableResult, named
+from ..benchmark.results import Report, TableResult, named_inside
 from ..benchmark.stats.intervals import Interval, t_interval
 from ..benchmark.stats.spread import p_text
 from . import layout
@@ -48,7 +48,7 @@ def on_other_data(report: Report) -> list[tuple[str, ...]]:
     """Headline claims by data set: claim, its word, data, headroom, difference and published."""
     return [
         (
-            f"{one.said} ({named(one.table).lower()})",
+            f"{one.said} ({named_inside(one.table)})",
             one.answer.word,
             data_name(one.data),
             span(t_interval(one.headroom), 1, sign=True),

@@ -283,5 +283,4 @@ def _word(
 
 def bare_label(name: str) -> str:
     """A part that was left out, by its label alone where that says enough."""
-    label = name.removeprefix("row ").removeprefix("method ").removesuffix("|None")
-    return label.replace("|", " ")
+    return name.removeprefix("row ").removeprefix("method ").replace("|", " ")

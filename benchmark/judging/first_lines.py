@@ -11,7 +11,7 @@ from typing import get_args
 
 from ..claims.answer import ClaimAnswer, ClaimResult
 from ..printable import plural
-from ..results import TableResult, named
+from ..results import TableResult, named_inside
 from ..stats.intervals import Interval
 from .answers import Lead, TableAnswer, TableWord, bare_label
 
@@ -29,25 +29,20 @@ _SAID: Mapping[str, tuple[str, str, str, str]] = {
 _UNSAID = "the published numbers do not say so"
 _SILENCED = "a control of {} is not seen"
 _UNCONTROLLED = " (its control is not seen)"
+_FORMAT = {True: ".1f", False: ".3g"}  # of points and of other values
 LARGER = 2.0  # a ratio above this is more than published, not as published
 
 
 def run_on(profile: str, tables: Sequence[TableResult]) -> str:
     """The profile, and what the first table with a headline claim was run on, or the first."""
-    shown = _first([one for one in tables if one.run_on])
+    shown = leading([one for one in tables if one.run_on])
     return ": ".join((profile, *(one.run_on for one in shown)))
 
 
-def _first(tables: Sequence[TableResult]) -> Sequence[TableResult]:
+def leading(tables: Sequence[TableResult]) -> Sequence[TableResult]:
     """The first table with a headline claim, or without any the first; none of none."""
     headed = [one for one in tables if any(claim.headline for claim in one.claims)]
     return (headed or tables)[:1]
-
-
-def other_data(tables: Sequence[TableResult]) -> str:
-    """The data of `run_on`, where the paper ran something else; else empty."""
-    said = " or ".join(one.run_on for one in _first([one for one in tables if one.run_on]))
-    return said.partition(" clients")[0].rpartition(", ")[0] if " (paper: " in said else ""
 
 
 def sentence(
@@ -131,10 +126,10 @@ def evidence(tables: Sequence[TableResult]) -> Iterator[str]:
     without: dict[tuple[str, str], list[str]] = {}
     for table, claim in ((one, claim) for one in headed for claim in one.claims if claim.headline):
         if claim.answer.ours is not None or claim.answer.kind == "counted":
-            yield f"{claim.headline} ({named(table.id).lower()}): {_answered(claim)}"
+            yield f"{claim.headline} ({named_inside(table.id)}): {_answered(claim)}"
         else:
             why = (claim.reason.partition(": ")[2] or claim.reason).rstrip(".")
-            about = f"{claim.headline} ({named(table.id).lower()})"
+            about = f"{claim.headline} ({named_inside(table.id)})"
             without.setdefault((_SAID[claim.word][1], why), []).append(about)
     yield from _at_odds(headed)
     for (word, why), headlines in without.items():
@@ -142,7 +137,7 @@ def evidence(tables: Sequence[TableResult]) -> Iterator[str]:
     for table, lead in ((one, lead) for one in headed for lead in one.leads):
         is_silenced = any(one.answer.is_silenced for one in table.claims)
         said = _led(lead, table.unit == "%", is_silenced)
-        place = named(table.id).lower() + f", {lead.columns} columns" * (lead.columns > 1)
+        place = named_inside(table.id) + f", {lead.columns} columns" * (lead.columns > 1)
         yield f"{bare_label(lead.own)} against the best published baselines ({place}): {said}"
 
 
@@ -154,13 +149,13 @@ def _at_odds(tables: Sequence[TableResult]) -> Iterator[str]:
         if table.answers and any(one.word in of_word.get(table.word, ()) for one in claims):
             [answer, *_] = table.answers
             said = f"{table.word}, over its {answer.rows} rows differences {_retained(answer)}"
-            yield f"{named(table.id).lower()} as a whole: {said}"
+            yield f"{named_inside(table.id)} as a whole: {said}"
 
 
 def would_show(tables: Sequence[TableResult]) -> Iterator[str]:
     """The difference of two rows that would be seen, in the first table with a headline claim."""
     answered = [one for one in tables if one.answers and one.answers[0].shown_in_80 is not None]
-    for one in _first(answered):
+    for one in leading(answered):
         size = _size(one.answers[0].shown_in_80 or 0.0, one.unit == "%")
         yield f"a difference of {size} between two rows would be seen (80 % power)"
 
@@ -237,8 +232,8 @@ def _answered(claim: ClaimResult) -> str:
     given = f"; {claim.given}" if claim.given else ""
     ours = interval(answer.ours, points)
     if (levels := answer.levels) is not None:
-        ours += ", " + " against ".join(_level(one, points) for one in levels.ours)
-        published += ": " + " against ".join(_level(one, points) for one in levels.published)
+        ours += ", " + " against ".join(_number(one, points, "") for one in levels.ours)
+        published += ": " + " against ".join(_number(one, points, "") for one in levels.published)
     return f"{word}, {ours}; {trials} ({published}){given}"
 
 
@@ -257,15 +252,11 @@ def _led(lead: Lead, points: bool, is_silenced: bool) -> str:
 
 def interval(one: Interval, points: bool) -> str:
     """`+37.2 [29.3, 45.1] points`; three significant digits where values are no percentages."""
-    return one.shown(".1f" if points else ".3g", "+") + " points" * points
+    return one.shown(_FORMAT[points], "+") + " points" * points
 
 
-def _number(value: float, points: bool) -> str:
-    return interval(Interval(value), points).removesuffix(" points")
-
-
-def _level(value: float, points: bool) -> str:
-    return _number(value, points).removeprefix("+")
+def _number(value: float, points: bool, sign: str = "+") -> str:
+    return Interval(value).shown(_FORMAT[points], sign)
 
 
 def _size(value: float, points: bool) -> str:

@@ -34,7 +34,7 @@ from .controls import Controls, given, parts, under_controls
 from .evidence import Evidence, Finished, Trials
 from .figure_data import panels
 from .observed import Names, printed_names
-from .provenance import command_of, provenance, run_on, run_summaries
+from .provenance import command_of, other_data, provenance, run_on, run_summaries
 from .verdicts import cell_verdicts
 
 _OTHER_SPECS = "specs: others than those that come with fedrepro for this paper"
@@ -67,17 +67,21 @@ def judge_evidence(
     found = findings_for(plan.paper, plan.tables) if audit else ()
     judging = _Judging(plan, evidence, found)
     edited = {file for one in evidence.finished(*plan.runs) for file in one.edited}
-    names = ("title", "authors", "year", "readings", "address", "venue")
     return Report(
         paper=plan.paper.id,
-        **{name: getattr(plan.paper, name) for name in names},
+        title=plan.paper.title,
+        authors=plan.paper.authors,
+        year=plan.paper.year,
         profile=plan.profile.name,
         on=plan.on,
         scaled=any(table.departures for table in judging.tables),
         tables=judging.tables,
         runs=run_summaries(plan, evidence),
         provenance=provenance(plan, evidence, command, wall_s),
+        readings=plan.paper.readings,
         choices=tuple(_choices(plan)),
+        address=plan.paper.address,
+        venue=plan.paper.venue,
         series=plan.profile.series,
         edited=tuple(sorted(edited)),
         protected=evidence.given is not None or plan.is_protected,
@@ -225,9 +229,13 @@ class _Judging:
             )
             for one, each in zip(cells, own, strict=False)
         )
-        names = ("id", "title", "section", "kind", "metric", "unit")
         found = TableResult(
-            **{name: getattr(table, name) for name in names},
+            id=table.id,
+            title=table.title,
+            section=table.section,
+            kind=table.kind,
+            metric=table.metric,
+            unit=table.unit,
             margin=None if table.margin is None else table.margin.value,
             margin_reason=None if table.margin is None else table.margin.reason,
             cells=judged,
@@ -280,7 +288,9 @@ class _Judging:
             sum(len(one.failed) for one in trials),
         )
         is_changed = differs_from_bundled(paper.id, paper.file)
-        data = first_lines.other_data(tables)
+        shown = {one.id for one in first_lines.leading([one for one in tables if one.run_on])}
+        cells = [one for one in self.plan.cells if one.cell.table in shown]
+        data = "" if self.evidence.made else other_data(cells)
         sentence = first_lines.sentence(paper.name, claims, headlines, data)
         return FirstLines(
             sentence=sentence + on_other_data.otherwise(tables, self.on_other_data),
@@ -315,7 +325,11 @@ class _Judging:
         here = cell.margin
         own = "" if here is None else f"margin here: ±{here.value:g} ({here.reason})"
         return CellResult(
-            **{name: getattr(cell, name) for name in ("row", "column", "kind", "metric", "unit")},
+            row=cell.row,
+            column=cell.column,
+            kind=cell.kind,
+            metric=cell.metric,
+            unit=cell.unit,
             published=cell.printed.text,
             published_sd=None if cell.printed.sd is None else str(cell.printed.sd),
             trials=values,

@@ -72,7 +72,25 @@ def run_on(plan: Plan, cells: Sequence[PlannedCell]) -> str:
     """Data, clients, rounds and trials; empty where nothing of these cells is trained. Such as
     `coloured letters, 12 clients, 15 rounds, 10 trials (paper: STL-10, 60 clients, 100 rounds)`;
     the paper's part is left out where both are alike."""
-    here, there, trials = list[tuple[Any, ...]](), list[tuple[Any, ...]](), set[int]()
+    here, there = _used(cells)
+    if not here:
+        return ""
+    trials = {len(plan.seeds(one.config)) for one in cells if one.config is not None}
+    upto, noun = "up to " if len(trials) > 1 else "", "trial" if trials == {1} else "trials"
+    ours, theirs = _said(here), _said(there)
+    paper = f" (paper: {theirs})" if theirs and theirs != ours else ""
+    return f"{ours}, {upto}{max(trials)} {noun}{paper}"
+
+
+def other_data(cells: Iterable[PlannedCell]) -> str:
+    """The data of `run_on` alone, where the paper's are others; else empty."""
+    ours, theirs = (_said([run[:1] for run in runs]) for runs in _used(cells))
+    return "" if ours == theirs else ours
+
+
+def _used(cells: Iterable[PlannedCell]) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
+    """Data, clients and rounds of the runs of cells, here and in the paper."""
+    here, there = list[tuple[Any, ...]](), list[tuple[Any, ...]]()
     for one in cells:
         if one.config is not None:
             # The run with clients; itself where none has any.
@@ -82,18 +100,12 @@ def run_on(plan: Plan, cells: Sequence[PlannedCell]) -> str:
             paths = ("clients.data", "clients.count", "training.rounds")
             data, *others = (get(one.cell.experiment, path) for path in paths)
             there.append((data and title(data), *others))
-            trials.add(len(plan.seeds(one.config)))
-    if not here:
-        return ""
-    upto, noun = "up to " if len(trials) > 1 else "", "trial" if trials == {1} else "trials"
-    ours, theirs = _said(here), _said(there)
-    paper = f" (paper: {theirs})" if theirs and theirs != ours else ""
-    return f"{ours}, {upto}{max(trials)} {noun}{paper}"
+    return here, there
 
 
 def _said(runs: Iterable[tuple[Any, ...]]) -> str:
     parts = []
-    for values, noun in zip(zip(*runs, strict=True), ("", " clients", " rounds"), strict=True):
+    for values, noun in zip(zip(*runs, strict=True), ("", " clients", " rounds"), strict=False):
         distinct = dict.fromkeys(value for value in values if value is not None)
         found = [str(value) for value in (sorted(distinct) if noun else distinct)]
         if len(found) > _MOST:

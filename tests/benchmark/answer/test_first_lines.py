@@ -232,10 +232,11 @@ def test_a_headline_says_between_which_values_and_that_its_table_says_otherwise(
     levels = Levels((63.2, 26.0), (84.1, 51.4))
     fails = replace(SEEN, retention=Interval(-0.05, -0.1, 0.0))
     won = claimed(replace(COMPARED, levels=levels), "it wins")
-    said = list(evidence([table("FAIL", won, answers=(fails,))]))
+    said = list(evidence([table("FAIL", won, answers=(fails,), id="A.3")]))
+    assert said[0].startswith("it wins (table A.3): ")
     assert "points, 63.2 against 26.0; 10 of 10 trials (published +32.7: 84.1 against" in said[0]
     assert said[1:] == [
-        "table 3 as a whole: FAIL, over its 4 rows differences −0.05 [−0.10, 0.00] times the "
+        "table A.3 as a whole: FAIL, over its 4 rows differences −0.05 [−0.10, 0.00] times the "
         "published, 0.60 [0.40, 0.80] without FedAvg"
     ]
     assert len(list(evidence([table("PASS", won, answers=(SEEN,))]))) == 1
