@@ -184,7 +184,8 @@ def work_of(config: RunConfig) -> float:
         epochs = options.get("epochs", 1)
         if "local_epochs" in options:
             epochs = options["rounds"] * (options["local_epochs"] + options.get("server_epochs", 0))
-        passes = max(1.0, images_of(config) * options.get("participation", 1.0) * epochs)
+        seen = options.get("participation", 1.0) * options.get("label_share", 1.0)
+        passes = max(1.0, images_of(config) * seen * epochs)
     encoder = json.dumps(config.encoder, sort_keys=True)
     return passes * _multiply_adds(encoder, config.data["channels"], config.data["image_size"])
 

@@ -80,6 +80,7 @@ def test_work_counts_images_epochs_rounds_and_the_network(tiny_config: Make) -> 
     assert changed(rounds=7 * config.options["rounds"]) == pytest.approx(7)
     assert changed(local_epochs=2 * config.options["local_epochs"]) == pytest.approx(2)
     assert changed(participation=config.options["participation"] / 2) == pytest.approx(1 / 2)
+    assert changed(label_share=0.01) == pytest.approx(1 / 100)
     assert changed(server_epochs=config.options["local_epochs"]) == pytest.approx(2)
     wide = dataclasses.replace(config, encoder={**config.encoder, "dim": 64})
     assert work_of(wide) > work_of(config)
