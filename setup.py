@@ -7,20 +7,21 @@ user's own `methods` or `benchmark` neither hides them nor is hidden by them.
 from setuptools import find_packages, setup
 
 FOLDERS = ("benchmark", "methods", "reports")
+DATA = ("tables", "docs", "results")
 
 setup(
     packages=[
         *find_packages("src"),
         *(f"fedrepro.{name}" for name in FOLDERS),
         *(f"fedrepro.{name}.{inner}" for name in FOLDERS for inner in find_packages(name)),
-        "fedrepro.tables",
-        "fedrepro.docs",
+        *(f"fedrepro.{name}" for name in DATA),
     ],
-    package_dir={"": "src", **{f"fedrepro.{name}": name for name in (*FOLDERS, "tables", "docs")}},
+    package_dir={"": "src", **{f"fedrepro.{name}": name for name in (*FOLDERS, *DATA)}},
     package_data={
         "fedrepro": ["py.typed", "templates/*"],
         "fedrepro.tables": ["*/*.toml", "*/*.json"],
         "fedrepro.docs": ["*.md", "findings/*.md", "notes/*.md", "*.svg", "*.png"],
+        "fedrepro.results": ["baselines/*.json"],  # findings link to them
         "fedrepro.reports": ["templates/*"],
         "fedrepro.benchmark.data": ["excerpts/*/*"],
         "fedrepro.benchmark.spec": ["*.lua"],

@@ -82,7 +82,8 @@ def sources() -> set[Path]:
     } | {*(ROOT / "tables").glob("*/headroom.json")}
     excerpts = (ROOT / "benchmark/data/excerpts").glob("*/*")
     scripts = (ROOT / "benchmark").glob("*/*.lua")
-    folders = (ROOT / "reports/templates", ROOT / FACE / "templates")
+    names = ("reports/templates", FACE / "templates", "results/baselines")
+    folders = (ROOT / name for name in names)
     data = {*specs, *excerpts, *scripts, *(file for one in folders for file in one.iterdir())}
     guides = {file for file in (ROOT / "docs").rglob("*.*") if "site" not in file.parts}
     return {file.relative_to(ROOT) for file in code | data | guides | {ROOT / FACE / "py.typed"}}
