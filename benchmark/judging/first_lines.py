@@ -181,6 +181,13 @@ def totals(
     ]
     figures = " and figures" if any(one.id.startswith("figure") for one in tables) else ""
     yield f"tables{figures}: {', '.join(shown)}"
+    on_runs: dict[frozenset[str | None], list[str]] = {}
+    for one in tables:
+        if one.answers:
+            on_runs.setdefault(frozenset(cell.run for cell in one.cells), []).append(one.id)
+    same = "; ".join(listed(ids) for ids in on_runs.values() if len(ids) > 1)
+    if same:
+        yield f"tables on the same runs: {same}"
     if pooled is not None:
         yield f"all tables together: differences {_retained(pooled)}"
     elif any(one.answers for one in tables):

@@ -97,9 +97,9 @@ def _used(cells: Iterable[PlannedCell]) -> tuple[list[tuple[Any, ...]], list[tup
             run = next((run for run in chain(one.config) if run.clients is not None), one.config)
             count = (run.clients or {}).get("count")
             here.append((title(run.data["name"]), count, run.options.get("rounds")))
-            paths = ("clients.data", "clients.count", "training.rounds")
-            data, *others = (get(one.cell.experiment, path) for path in paths)
-            there.append((data and title(data), *others))
+            paths = ("clients.data", "clients.count", "evaluation.rounds", "training.rounds")
+            data, clients, *rounds = (get(one.cell.experiment, path) for path in paths)
+            there.append((data and title(data), clients, rounds[0] or rounds[1]))
     return here, there
 
 

@@ -1,5 +1,6 @@
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any, get_args
 
 import pytest
@@ -129,6 +130,13 @@ def test_tables_that_share_no_two_trials_are_said_to_give_no_common_line() -> No
     assert said in totals([compared], None, None)
     assert said not in totals([compared], None, SEEN)
     assert said not in totals(lines("NOT RUN", 1), None, None)
+
+
+def test_tables_that_read_the_same_runs_are_named() -> None:
+    once, again = (table("PASS", id=one, answers=(SEEN,)) for one in "34")
+    assert "tables on the same runs: 3 and 4" in totals([once, again], None, SEEN)
+    other: Any = replace(again, cells=(SimpleNamespace(run="r"),))
+    assert not any("same runs" in line for line in totals([once, other], None, SEEN))
 
 
 def test_nothing_run() -> None:
