@@ -362,7 +362,7 @@ class _Making:
             self.refused.append(str(error))
             try:
                 return cls()
-            except (TypeError, ValueError):  # it has no defaults
+            except Exception:  # it has no defaults, or a mistake of its own
                 raise UnresolvedError(self.refused, self.missing) from error
 
     def _given(self, cls: type, section: str) -> dict[str, Any]:

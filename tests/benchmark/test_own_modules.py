@@ -153,6 +153,12 @@ def test_wrong_options_and_broken_modules_are_lines_of_a_check(package: Path, ca
     said = capsys.readouterr().err
     assert f"method '{NAME}' cannot be used: ModuleNotFoundError" in said
     assert "(ownpackage/kept.py:1, in <module>)" in said
+    hooked = "    def __post_init__(self): {}['x']\n\n    def aggregate"
+    (package / "kept.py").write_text(MODULE.replace("    def aggregate", hooked))
+    (spec := Path("tables/mine/1.toml")).write_text(spec.read_text().replace("keeps", "keep"))
+    forget()
+    assert main(["check", "mine"]) == 2
+    assert "KeyError: 'x' (ownpackage/kept.py:13, in __post_init__)" in capsys.readouterr().out
 
 
 def test_a_module_that_is_not_there_is_a_loud_line(package: Path, capsys: Said) -> None:
