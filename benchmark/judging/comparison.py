@@ -144,7 +144,8 @@ def check(baseline: Recorded, report: Report, *, exact: bool = False) -> Baselin
     turned = [one for one in moved if one.what in _WORDS and one.after not in (ABSENT, "NOT RUN")]
     if turned and inexact:
         # Words at a threshold turn by what rounding moves; numbers have their tolerance.
-        kept = [one for one in turned if not _contradicts(one.before, one.after)]
+        ranks = [(_RANKS.get(one.before, 1), _RANKS.get(one.after, 1)) for one in turned]
+        kept = [one for one, (was, now) in zip(turned, ranks, strict=True) if was < 2 or now]
         moved = [replace(one, regression=False) if one in kept else one for one in moved]
     elif not exact:
         inexact = ""
@@ -294,10 +295,6 @@ def _is_worse(before: str, after: str) -> bool:
     """Whether a word is worse than another; that there is none any more is worse than any."""
     ranks = _RANKS.get(before, 1), _RANKS.get(after, 1)
     return after == ABSENT or (before != ABSENT and ranks[1] < ranks[0])
-
-
-def _contradicts(before: str, after: str) -> bool:
-    return _RANKS.get(before, 1) > 1 and _RANKS.get(after, 1) == 0
 
 
 def mean_tolerance(old: Trials, trials: int, compared: int) -> float:

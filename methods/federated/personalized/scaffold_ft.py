@@ -85,8 +85,9 @@ class ScaffoldFT(Personalized):
         learnt = self.train(now, loss, repeat(received, len(now)), correction).state
         distance = self._distance(now)
         change = {
-            name: (received[name] - learnt[name]) / _over(distance, learnt[name]) - c[name]
+            name: moved / distance.view(-1, *(1,) * (moved.dim() - 1)) - c[name]
             for name in c
+            for moved in [received[name] - learnt[name]]
         }
         put(memory.control, now.clients, {name: c_i[name] + change[name] for name in c})
         return Message(per_client={"weights": learnt, "control": change})
@@ -110,8 +111,3 @@ class ScaffoldFT(Personalized):
 def control(server: State) -> State:
     """The server's control variate c under the names of the weights."""
     return {n.removeprefix(CONTROL): v for n, v in server.items() if n.startswith(CONTROL)}
-
-
-def _over(per_client: Tensor, like: Tensor) -> Tensor:
-    """(clients,) shaped to divide `like`, clients x ..."""
-    return per_client.view(-1, *(1,) * (like.dim() - 1))
