@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from ..claims.grammar import Number
 from ..claims.nodes import Elementary, Node, leaves, show
-from ..claims.printed import Interval, range_over, reaches_zero
+from ..claims.printed import ExactRange, range_over, reaches_zero
 from ..spec.model import Cell, CellKey
 from .rounding import digits
 
@@ -51,7 +51,7 @@ def _touching(comparison: Elementary) -> str:
     return f"; both could only be {end}, which one rule of rounding never prints both ways"
 
 
-def _range(node: Node) -> Interval:
+def _range(node: Node) -> ExactRange:
     return range_over(node, {leaf.key: leaf.bounds for leaf in leaves(node)})
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 
-from ..claims.printed import Interval
+from ..claims.printed import ExactRange
 from ..spec.printed import Printed, half_unit
 
 Bounds = tuple[Fraction, Fraction] | tuple[Decimal, Decimal]
@@ -17,13 +17,13 @@ MOST_CORNERS = 12
 """More numbers than this have too many corners to try; a bound on all of them stands in."""
 
 
-def interval(printed: Printed) -> Interval:
+def interval(printed: Printed) -> ExactRange:
     """The values that print like a cell; its spread is not looked at."""
     low, high = map(Fraction, printed.bounds)
     return low, high
 
 
-def rounded(value: Decimal) -> Interval:
+def rounded(value: Decimal) -> ExactRange:
     """The values that print like a bare number."""
     half = Fraction(half_unit(value))
     return Fraction(value) - half, Fraction(value) + half
@@ -41,13 +41,13 @@ def can_be_one_value(one: Bounds, other: Bounds) -> bool:
     return one[0] < other[1] and other[0] < one[1]
 
 
-def mean_of(values: Sequence[Interval]) -> Interval:
+def mean_of(values: Sequence[ExactRange]) -> ExactRange:
     """The range of the mean."""
     lows, highs = zip(*values, strict=True)
     return sum(lows, Fraction(0)) / len(values), sum(highs, Fraction(0)) / len(values)
 
 
-def squares_of(values: Sequence[Interval]) -> Interval:
+def squares_of(values: Sequence[ExactRange]) -> ExactRange:
     """The range of the sum of squared deviations from the mean. The largest is at a corner, as the
     sum is convex; beyond `MOST_CORNERS` values a bound stands for it (towards `consistent`)."""
     # Whole numbers of one small unit: there are thousands of corners.
@@ -78,7 +78,7 @@ def _least_squares(values: Sequence[tuple[int, int]]) -> Fraction:
     return Fraction(0)
 
 
-def sd_fits(squares: Interval, divisor: int, sd: Decimal) -> bool:
+def sd_fits(squares: ExactRange, divisor: int, sd: Decimal) -> bool:
     """Whether a sum of squared deviations in `squares` over `divisor` can be the square of `sd`."""
     low, high = (max(end, Fraction(0)) ** 2 * divisor for end in rounded(sd))
     return divisor > 0 and can_meet(squares, (low, high))

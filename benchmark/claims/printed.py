@@ -23,7 +23,7 @@ from .grammar import Aggregate, Arithmetic, Number
 from .nodes import Elementary, Node, leaves
 
 SupportWord = Literal["supported", "contradicted", "undecidable", "not printed"]
-Interval = tuple[Fraction, Fraction]
+ExactRange = tuple[Fraction, Fraction]
 _LITTLE = Fraction(1, 10**60)
 _ENDLESS = Decimal(10**12)  # stands for the end of a metric that has none
 _INSIDE = Decimal("1e-12")
@@ -91,7 +91,7 @@ def _is_rounded(node: Node) -> bool:
             return isinstance(node, Aggregate) and node.name == "mean"
 
 
-def range_over(node: Node, box: Mapping[CellKey, tuple[Decimal, Decimal]]) -> Interval:
+def range_over(node: Node, box: Mapping[CellKey, tuple[Decimal, Decimal]]) -> ExactRange:
     """The range of an expression over all values of its cells in `box`.
 
     Interval arithmetic is exact where each cell is named once. A cell named again is set to each of
@@ -123,13 +123,13 @@ def reaches_zero(node: Node) -> bool:
     return False
 
 
-def _inside(bounds: tuple[Decimal, Decimal], closed: tuple[bool, bool]) -> Interval:
+def _inside(bounds: tuple[Decimal, Decimal], closed: tuple[bool, bool]) -> ExactRange:
     """A range whose open ends are drawn in by less than any printed digit."""
     low, high = map(Fraction, bounds)
     return low if closed[0] else low + _LITTLE, high if closed[1] else high - _LITTLE
 
 
-def _range(node: Node, box: Mapping[CellKey, Interval], rule: Rule | None = None) -> Interval:
+def _range(node: Node, box: Mapping[CellKey, ExactRange], rule: Rule | None = None) -> ExactRange:
     """The range of an expression by interval arithmetic; with no rule all ends are closed."""
     match node:
         case Number():
@@ -148,7 +148,7 @@ def _range(node: Node, box: Mapping[CellKey, Interval], rule: Rule | None = None
             return _combine(node.sign, _range(node.left, box, rule), _range(node.right, box, rule))
 
 
-def _combine(sign: str, left: Interval, right: Interval) -> Interval:
+def _combine(sign: str, left: ExactRange, right: ExactRange) -> ExactRange:
     low, high = right
     if sign == "-":
         low, high = -high, -low
@@ -196,7 +196,7 @@ def why_never_above(comparison: Elementary, least: float) -> str | None:
     return None if most > least else f"no difference can exceed {least:g}; at most {float(most):g}"
 
 
-def _possible_difference(comparison: Elementary) -> Interval:
+def _possible_difference(comparison: Elementary) -> ExactRange:
     """The range of left less right over all values between the ends that cells can have. No two
     cells are equally near to an end, where differences would be zero and divide by it."""
     box = dict[CellKey, tuple[Decimal, Decimal]]()
@@ -205,7 +205,7 @@ def _possible_difference(comparison: Elementary) -> Interval:
         box[key] = low + inside, high - inside
     draw = Random(0)
 
-    def at_random() -> Interval:
+    def at_random() -> ExactRange:
         ends = ((key, low, Fraction(high - low)) for key, (low, high) in box.items())
         drawn = ((key, Fraction(low) + wide * Fraction(draw.random())) for key, low, wide in ends)
         return _range(comparison.exact, {key: (value, value) for key, value in drawn})

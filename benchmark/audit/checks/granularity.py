@@ -12,7 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 
-from ...claims.printed import Interval
+from ...claims.printed import ExactRange
 from ...spec import settings
 from ...spec.model import Cell, Paper
 from ...spec.printed import RULES, half_unit
@@ -45,7 +45,7 @@ def check(paper: Paper) -> Iterator[Finding]:
         yield from _of_table(steps, cells)
 
 
-def on_grid(value: Interval, steps: int, reached: tuple[bool, bool] = (True, True)) -> bool:
+def on_grid(value: ExactRange, steps: int, reached: tuple[bool, bool] = (True, True)) -> bool:
     """Whether a percentage can be k / `steps`. reached: whether its ends print so, too."""
     low, high = (end * steps / 100 for end in value)
     first, last = math.ceil(low), math.floor(high)

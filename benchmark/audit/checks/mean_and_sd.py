@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
 
-from ...claims.printed import Interval
+from ...claims.printed import ExactRange
 from ...spec.model import Cell, Paper
 from ..findings import Finding, finding
 from ..identity import grouped, numbers
@@ -26,11 +26,11 @@ class Row:
     result: Cell
 
     @cached_property
-    def mean(self) -> Interval:
+    def mean(self) -> ExactRange:
         return mean_of([interval(cell.printed) for cell in self.trials])
 
     @cached_property
-    def squares(self) -> Interval:
+    def squares(self) -> ExactRange:
         return squares_of([interval(cell.printed) for cell in self.trials])
 
     @cached_property

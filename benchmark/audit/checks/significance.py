@@ -18,7 +18,7 @@ from fractions import Fraction
 from math import inf, sqrt
 from typing import Literal
 
-from ...claims.printed import Interval
+from ...claims.printed import ExactRange
 from ...spec.model import Cell, CellKey, Paper, Table
 from ..expressions import MOST_SHOWN, listed, weights_of
 from ..findings import Finding, Status, finding
@@ -40,8 +40,8 @@ class Mean:
     """A printed mean with its weight in a sum, its SD of one of the kinds `ddofs`, and the runs."""
 
     weight: Fraction
-    value: Interval
-    sd: Interval
+    value: ExactRange
+    sd: ExactRange
     runs: int
     ddofs: tuple[int, ...]
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from ...claims.printed import Interval
+from ...claims.printed import ExactRange
 from ...spec import settings
 from ...spec.model import Cell, Paper
 from ..findings import Finding, finding
@@ -33,8 +33,8 @@ MOST_SUMS = 2_000
 class Asked:
     """A printed mean and SD in percent, n values on multiples of 1 / images, and the SD's ddof."""
 
-    mean: Interval
-    sd: Interval
+    mean: ExactRange
+    sd: ExactRange
     images: int
     runs: int
     ddof: int
@@ -178,7 +178,7 @@ def is_possible(asked: Asked) -> bool:
     return False
 
 
-def largest_sd(mean: Interval, runs: int, ddof: int) -> float:
+def largest_sd(mean: ExactRange, runs: int, ddof: int) -> float:
     """The largest SD of values from 0 to 100 with such a mean, n of them at the ends."""
     nearest = min(max(Fraction(50), mean[0]), mean[1])
     return math.sqrt(float(nearest * (100 - nearest) * runs / (runs - ddof)))
