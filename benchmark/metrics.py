@@ -10,7 +10,7 @@ from ..methods import registry
 
 
 @dataclass(frozen=True, slots=True)
-class Metric:
+class MetricRange:
     """A metric, as fractions where a table prints percentages. low, high: the smallest and the
     largest value there is, None without one."""
 
@@ -30,13 +30,13 @@ _METRICS = {
     for names, known in (
         ("accuracy auroc_ovo_macro auroc_ovo_weighted auroc_ovr_macro auroc_ovr_weighted"
          " cluster_recovery clustering_accuracy f1_macro f1_weighted nmi novel_accuracy"
-         " probe_pixels probe_pretrained probe_random rare_share", Metric(0.0, 1.0)),
-        ("ari headroom silhouette", Metric(-1.0, 1.0)),
+         " probe_pixels probe_pretrained probe_random rare_share", MetricRange(0.0, 1.0)),
+        ("ari headroom silhouette", MetricRange(-1.0, 1.0)),
         ("bits bytes flops image_error merged_groups restarts uploaded_bytes view_error",
-         Metric(0.0, lower_is_better=True)),
-        ("clustering_failed false_negative_ratio", Metric(0.0, 1.0, lower_is_better=True)),
-        ("accuracy_variance novel_accuracy_variance", Metric(0.0, 0.25, lower_is_better=True)),
-        ("accuracy_sd", Metric(0.0, 0.5, lower_is_better=True)),
+         MetricRange(0.0, lower_is_better=True)),
+        ("clustering_failed false_negative_ratio", MetricRange(0.0, 1.0, lower_is_better=True)),
+        ("accuracy_variance novel_accuracy_variance", MetricRange(0.0, 0.25, lower_is_better=True)),
+        ("accuracy_sd", MetricRange(0.0, 0.5, lower_is_better=True)),
     )
     for name in names.split()
 }  # fmt: skip
@@ -45,23 +45,23 @@ _ROUNDING = 1e-6
 """By how much, relative to it, the rounding of a sum may pass a bound."""
 
 
-def metric(name: str | None) -> Metric | None:
+def metric(name: str | None) -> MetricRange | None:
     """What is known of a metric; None of one that is not listed, and no module of its own."""
     return _METRICS.get((name or "").removesuffix("_by_client")) or _own(name or "")
 
 
-def _own(name: str) -> Metric | None:
+def _own(name: str) -> MetricRange | None:
     # Names of results and reports come from strangers: only what a spec has imported is asked.
     if name.partition(":")[0] in sys.modules or name in registry.installed("metric"):
         with suppress(Exception):  # whatever the code of a user raises; `check` says it
             found = registry.find("metric", name)
-            return Metric(found.low, found.high, found.lower_is_better)
+            return MetricRange(found.low, found.high, found.lower_is_better)
     return None
 
 
 def best(values: Iterable[float], name: str | None) -> float:
     """The best of a metric's values, the smallest where less is better."""
-    return (min if (metric(name) or Metric()).lower_is_better else max)(values)
+    return (min if (metric(name) or MetricRange()).lower_is_better else max)(values)
 
 
 def outside(value: float, name: str | None, unit: str | None) -> str | None:

@@ -16,7 +16,7 @@ from fractions import Fraction
 from random import Random
 from typing import Literal
 
-from ..metrics import Metric, metric
+from ..metrics import MetricRange, metric
 from ..spec.model import Cell, CellKey
 from ..spec.printed import RULES, Rule, closed_ends, half_unit
 from .grammar import Aggregate, Arithmetic, Number
@@ -221,5 +221,5 @@ def _possible_difference(comparison: Elementary) -> ExactRange:
 
 def _possible(leaf: Cell) -> tuple[Decimal, Decimal]:
     """The least and the largest value that a cell can have, in its unit."""
-    low, high = (metric(leaf.metric) or Metric()).bounds(leaf.unit)
+    low, high = (metric(leaf.metric) or MetricRange()).bounds(leaf.unit)
     return max(-_ENDLESS, Decimal(low)), min(_ENDLESS, Decimal(high))

@@ -9,7 +9,7 @@ from statistics import fmean
 from scipy.stats import poisson
 
 from ..claims.nodes import Values
-from ..metrics import Metric, metric
+from ..metrics import MetricRange, metric
 from ..planning.plan import PlannedCell
 from ..spec.model import CellKey
 from .binding import run_of
@@ -38,7 +38,7 @@ def equal_runs(given: Values, cells: Sequence[PlannedCell]) -> dict[CellKey, str
     alike = defaultdict[tuple[object, ...], list[PlannedCell]](list)
     for one in cells:
         cell, trials = one.cell, given.get(one.cell.key, {})
-        ends = (metric(cell.metric) or Metric()).bounds(cell.unit)
+        ends = (metric(cell.metric) or MetricRange()).bounds(cell.unit)
         if len(trials) > 1 and not all(x.is_integer() or x in ends for x in trials.values()):
             alike[cell.table, cell.metric, cell.unit, *trials.items()].append(one)
     found = [

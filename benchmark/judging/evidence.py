@@ -16,7 +16,7 @@ from scipy.stats import poisson
 from ...methods.metrics.cluster_agreement import OF_TRAINING
 from ...methods.outcome import Arrays
 from ..config import RunConfig, chain
-from ..metrics import Metric, metric, outside
+from ..metrics import MetricRange, metric, outside
 from ..planning.plan import Plan, PlannedCell
 from ..results import Departure
 from ..spec.model import CellKey
@@ -224,7 +224,7 @@ def _distinct_runs(
     metric are left out, since many trials reach it."""
     runs: dict[object, Mapping[int, float]] = {}
     for planned, values in cells:
-        ends = {*(metric(planned.cell.metric) or Metric()).bounds(planned.cell.unit)}
+        ends = {*(metric(planned.cell.metric) or MetricRange()).bounds(planned.cell.unit)}
         if values and ends.isdisjoint(values.values()):
             run = planned.cell.row if planned.config is None else planned.config.key
             runs.setdefault(run, values)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from ..metrics import Metric, looks_like_fraction, metric, outside
+from ..metrics import MetricRange, looks_like_fraction, metric, outside
 from ..printable import plural
 from . import limits, settings
 from .fields import read_printed
@@ -96,7 +96,7 @@ def _check_margins(values: Sequence[tuple[_Value, float]], report: FileProblems)
     wide, sizes = dict[KeyPath, str](), dict[tuple[KeyPath, float], list[float]]()
     for one, value in values:
         (at, margin), name, unit = one.margin, one.said("metric"), one.said("unit")
-        known = metric(name) or Metric()
+        known = metric(name) or MetricRange()
         low, high = known.bounds(unit)
         if value - margin <= low and value + margin >= high:
             said = f"{margin:g}{unit or ''} around {value:g} is all that {name} can be"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ...metrics import Metric, metric
+from ...metrics import MetricRange, metric
 from ...spec.model import Cell, Paper
 from ..findings import Finding, finding
 from ..identity import grouped, numbers, tables_of
@@ -26,7 +26,7 @@ def check(paper: Paper) -> Iterator[Finding]:
         sound = list[Cell]()
         for upper, lower in pairs:
             best, other = upper.cell, lower.cell
-            is_less = (metric(best.metric) or Metric()).lower_is_better
+            is_less = (metric(best.metric) or MetricRange()).lower_is_better
             above, below = (other, best) if is_less else (best, other)
             # Rounding keeps order, so intervals that merely touch decide, too.
             if above.bounds[1] > below.bounds[0] or best.printed.value == other.printed.value:
