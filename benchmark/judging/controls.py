@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from ..claims.answer import ClaimResult
 from ..data_names import title
-from ..planning.headroom import Headroom
+from ..planning.headroom import DataHeadroom
 from ..results import TableResult
 
 Controls = Mapping[str, Sequence[ClaimResult]]
@@ -39,7 +39,7 @@ def under_controls(controls: Controls, found: Found, data: Set[str]) -> Found:
     return replace(found, word="OPEN", reason=why, answers=answers)
 
 
-def given(data: Iterable[str], rooms: Mapping[str, Headroom]) -> str:
+def given(data: Iterable[str], rooms: Mapping[str, DataHeadroom]) -> str:
     """`given 3.1 [2.0, 4.2] points of headroom on digits`, for a claim that rests on headroom."""
     said = [
         rooms[one].said if one in rooms else f"unmeasured headroom on {title(one)}" for one in data
@@ -48,7 +48,7 @@ def given(data: Iterable[str], rooms: Mapping[str, Headroom]) -> str:
 
 
 def parts(
-    judged: Sequence[ClaimResult], controls: Controls, data: Set[str], rooms: Iterable[Headroom]
+    judged: Sequence[ClaimResult], controls: Controls, data: Set[str], rooms: Iterable[DataHeadroom]
 ) -> Iterator[str]:
     """`controls: 1 of 2 seen`, `not seen: a`, `pre-training has ... points of headroom on digits`.
     data: all that trained cells of tables read."""

@@ -11,7 +11,7 @@ from ..claims.answer import judged as judge_claim
 from ..claims.nodes import Elementary, Values, is_trained
 from ..config import FULL_PRECISION, RunConfig
 from ..metrics import within_bounds
-from ..planning.headroom import Headroom, data_of, measured
+from ..planning.headroom import DataHeadroom, data_of, measured
 from ..planning.plan import Plan, PlannedCell
 from ..results import (
     CellResult,
@@ -151,7 +151,7 @@ class _Judging:
         return {self.data[leaf.key] for leaf in leaves if leaf.key in self.data}
 
     @cached_property
-    def headroom(self) -> Mapping[str, Headroom]:
+    def headroom(self) -> Mapping[str, DataHeadroom]:
         cells = self.evidence.cells
         return measured(self.plan.controls, lambda one: cells[one.cell.key].found)
 

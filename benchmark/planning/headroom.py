@@ -12,7 +12,7 @@ METRIC, PIXELS = "headroom", "probe_pixels"
 
 
 @dataclass(frozen=True)
-class Headroom:
+class DataHeadroom:
     """What pre-training can be worth on the clients' data set, in the unit of its cell."""
 
     data: str
@@ -30,9 +30,9 @@ class Headroom:
 
 def measured(
     cells: Iterable[PlannedCell], trials: Callable[[PlannedCell], Sequence[float]]
-) -> dict[str, Headroom]:
+) -> dict[str, DataHeadroom]:
     """By the clients' data set, the headroom that trials of cells with that metric say."""
-    found: dict[str, Headroom] = {}
+    found: dict[str, DataHeadroom] = {}
     pixels: dict[str, float] = {}
     for one in cells:
         if one.config is None or one.cell.metric not in (METRIC, PIXELS):
@@ -41,7 +41,7 @@ def measured(
         if values and one.cell.metric == PIXELS:
             pixels[data] = t_interval(values).mean
         elif values:
-            found.setdefault(data, Headroom(data, t_interval(values), one.cell.unit))
+            found.setdefault(data, DataHeadroom(data, t_interval(values), one.cell.unit))
     return {data: replace(one, pixels=pixels.get(data)) for data, one in found.items()}
 
 
