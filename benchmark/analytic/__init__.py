@@ -45,7 +45,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Reading:
+class FormulaReading:
     """A candidate held against the print: its value in the cell's unit, and whether that fits."""
 
     name: str
@@ -63,7 +63,7 @@ class Analytic:
     value: Decimal | None = None
     text: str | None = None
     working: tuple[str, ...] = ()
-    readings: tuple[Reading, ...] = ()
+    readings: tuple[FormulaReading, ...] = ()
     searched: int = 0
     ours: str | None = None
 
@@ -166,7 +166,7 @@ def _judge_number(cell: Cell, found: Analytic) -> Verdict:
     assert found.value is not None
     text, (low, high) = cell.printed.text, cell.printed.bounds
     working = (*found.working, f"printed {text} stands for {low:f} to {high:f}")
-    stated = Reading("", found.value, low <= found.value <= high)
+    stated = FormulaReading("", found.value, low <= found.value <= high)
     best = next((one for one in (stated, *found.readings) if one.fits), stated)
     difference = float(best.value - cell.printed.value)
     prints = f"{_shown(stated.value)}, which prints as {_rounded(stated.value, cell.printed.value)}"
@@ -190,7 +190,7 @@ def from_candidates(
     for one in candidates:
         value = in_unit(one.value, cell.unit)
         fits = low <= value <= high
-        readings.append(Reading(one.name, value, fits))
+        readings.append(FormulaReading(one.name, value, fits))
         name = f"{one.name}: " if one.name else ""
         lines.append(
             f"{'fits' if fits else 'does not fit'}: {name}{one.arithmetic} = "

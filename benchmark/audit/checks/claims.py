@@ -18,7 +18,7 @@ from ..identity import grouped
 
 
 @dataclass(frozen=True)
-class Reading:
+class ClaimSupport:
     """A claim with what the printed numbers say of it, and the comparisons that decide."""
 
     claim: Claim
@@ -42,20 +42,20 @@ def check(paper: Paper) -> Iterator[Finding]:
                 yield _sentence(table, name, reads)
 
 
-def readings(paper: Paper, table: Table) -> Mapping[str, list[Reading]]:
+def readings(paper: Paper, table: Table) -> Mapping[str, list[ClaimSupport]]:
     """By sentence about a table (the id of its first claim), all of its readings."""
     reads = (_read(claim, table, paper) for claim in table.claims)
     return grouped(reads, lambda read: read.claim.reading_of or read.claim.id)
 
 
-def _read(claim: Claim, table: Table, paper: Paper) -> Reading:
+def _read(claim: Claim, table: Table, paper: Paper) -> ClaimSupport:
     comparisons = bind(claim, table, paper)
     word, reason = support(comparisons)
     decisive = [one for one in comparisons if support_one(one) == word]
-    return Reading(claim, word, reason, decisive or comparisons, comparisons)
+    return ClaimSupport(claim, word, reason, decisive or comparisons, comparisons)
 
 
-def _sentence(table: Table, name: str, reads: Sequence[Reading]) -> Finding:
+def _sentence(table: Table, name: str, reads: Sequence[ClaimSupport]) -> Finding:
     """The finding on all readings of one sentence; a supported reading speaks for it."""
     supported = [read for read in reads if read.word == "supported"]
     shown = supported or [read for read in reads if read.word != "not printed"]
@@ -79,7 +79,7 @@ def _sentence(table: Table, name: str, reads: Sequence[Reading]) -> Finding:
     )
 
 
-def _statement(read: Reading) -> str:
+def _statement(read: ClaimSupport) -> str:
     claim, where = read.claim, read.claim.where
     text = claim.says.rstrip(".")
     if where is not None:
@@ -92,7 +92,7 @@ def _statement(read: Reading) -> str:
     return text
 
 
-def _computed(read: Reading) -> str:
+def _computed(read: ClaimSupport) -> str:
     if read.word == "supported" and len(read.comparisons) > 1:
         return read.reason
     text = "; ".join(dict.fromkeys(map(computed_of, read.decisive[:MOST_SHOWN])))

@@ -19,7 +19,7 @@ KIND = "mean-and-sd"
 
 
 @dataclass(frozen=True)
-class Row:
+class PrintedRow:
     """Trials as printed, and the cell that prints their mean and spread."""
 
     trials: tuple[Cell, ...]
@@ -77,17 +77,17 @@ def check(paper: Paper) -> Iterator[Finding]:
         )
 
 
-def rows(paper: Paper) -> Iterator[Row]:
+def rows(paper: Paper) -> Iterator[PrintedRow]:
     """Every printed mean with spread whose single trials the same table prints."""
     groups = grouped(numbers(paper), lambda one: (one.cell.table, one.quantity))
     for alike in groups.values():
         results = [one.cell for one in alike if one.cell.trial is None and one.has_spread]
         trials = tuple(one.cell for one in alike if one.cell.trial is not None)
         if len(results) == 1 and len({cell.trial for cell in trials}) == len(trials) >= 2:
-            yield Row(trials, results[0])
+            yield PrintedRow(trials, results[0])
 
 
-def _row(row: Row) -> Finding:
+def _row(row: PrintedRow) -> Finding:
     cell, n = row.result, len(row.trials)
     places = places_of(cell.printed) + 2
     low, high = (f"{float(end):,.{places}f}" for end in row.mean)
@@ -108,11 +108,11 @@ def _row(row: Row) -> Finding:
     )
 
 
-def _common(found: Sequence[Row]) -> list[int]:
+def _common(found: Sequence[PrintedRow]) -> list[int]:
     sound = [row for row in found if row.mean_fits and row.fits]
     return [ddof for ddof in DDOFS if sound and all(ddof in row.fits for row in sound)]
 
 
-def _counts(found: Sequence[Row]) -> str:
+def _counts(found: Sequence[PrintedRow]) -> str:
     counts = [f"ddof {d} fits {sum(d in row.fits for row in found)}" for d in DDOFS]
     return f"{' and '.join(counts)} of {len(found)} rows"

@@ -24,7 +24,7 @@ from ..expressions import MOST_SHOWN, listed, weights_of
 from ..findings import Finding, Status, finding
 from ..identity import grouped, numbers
 from ..rounding import DDOFS, interval, rounded
-from .claims import Reading, readings
+from .claims import ClaimSupport, readings
 
 HEAVY = True
 Word = Literal["significant", "no significant difference", "comparable"]
@@ -89,7 +89,7 @@ def check(paper: Paper) -> Iterator[Finding]:
                     yield _sentence(table, read, word, tested, len(reads) > 1)
 
 
-def word_of(read: Reading) -> Word | None:
+def word_of(read: ClaimSupport) -> Word | None:
     """The word of a claim (`vague`, or quoted in its note) for a difference; None for others."""
     quoted = _QUOTED.search(read.claim.note or "")
     text = (read.claim.vague or (quoted[1] if quoted else "")).lower()
@@ -114,7 +114,7 @@ def spreads(paper: Paper) -> Donors:
     return found
 
 
-def _tested(read: Reading, paper: Paper, donors: Donors) -> Iterator[Tested]:
+def _tested(read: ClaimSupport, paper: Paper, donors: Donors) -> Iterator[Tested]:
     for one in read.comparisons:
         known = all(leaf.key in donors for leaf in one.leaves)
         weights = (weights_of(one.difference) if known else None) or {}
@@ -134,7 +134,7 @@ def _tested(read: Reading, paper: Paper, donors: Donors) -> Iterator[Tested]:
 
 
 def _sentence(
-    table: Table, read: Reading, word: Word, tested: Sequence[Tested], several: bool
+    table: Table, read: ClaimSupport, word: Word, tested: Sequence[Tested], several: bool
 ) -> Finding:
     below = [one for one in tested if one.test.p[1] < LEVEL and not one.opposite]
     if word == "significant":

@@ -53,7 +53,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Spread:
+class MeanWithSd:
     """A mean with its SD, the number of values, and the test images of each (None: not known)."""
 
     mean: Cell
@@ -119,7 +119,7 @@ def check(paper: Paper) -> Iterator[Finding]:
         )
 
 
-def _over_runs(paper: Paper) -> Iterator[Spread]:
+def _over_runs(paper: Paper) -> Iterator[MeanWithSd]:
     for cell in (one.cell for one in numbers(paper)):
         table, sd = paper.table(cell.table), cell.printed.sd
         runs = table.sd.runs
@@ -128,10 +128,10 @@ def _over_runs(paper: Paper) -> Iterator[Spread]:
         if cell.metric in SHARES and cell.unit == "%":
             images = math.prod(clients_and_size(cell)) or None
             ddofs = DDOFS if table.sd.ddof is None else (table.sd.ddof,)
-            yield Spread(cell, sd, runs, images, ddofs, cell)
+            yield MeanWithSd(cell, sd, runs, images, ddofs, cell)
 
 
-def _over_clients(paper: Paper) -> Iterator[Spread]:
+def _over_clients(paper: Paper) -> Iterator[MeanWithSd]:
     """Means and spreads over clients, in cells of their own."""
     known: dict[tuple[object, ...], Cell] = {}
     for one in numbers(paper):
@@ -141,7 +141,7 @@ def _over_clients(paper: Paper) -> Iterator[Spread]:
         mean, clients = known.get((*place, mean_of)), settings.get(cell.experiment, "clients.count")
         is_spread = mean_of != metric and mean_of in SHARES
         if is_spread and mean is not None and isinstance(clients, int) and clients > 1:
-            yield Spread(mean, cell.printed.value or Decimal(0), clients, None, DDOFS, cell)
+            yield MeanWithSd(mean, cell.printed.value or Decimal(0), clients, None, DDOFS, cell)
 
 
 def _near(asked: Asked, sd: Fraction) -> str:

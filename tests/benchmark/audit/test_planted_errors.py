@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from fedrepro.benchmark import analytic
-from fedrepro.benchmark.analytic import Analytic, Reading
+from fedrepro.benchmark.analytic import Analytic, FormulaReading
 from fedrepro.benchmark.audit.checks import (
     best_round,
     claims,
@@ -195,7 +195,7 @@ def test_fit_under_a_reading_that_fails_elsewhere_is_open(monkeypatch: pytest.Mo
         # 'A' fits one of three quantities, 'B' two.
         values = {"1": ("1", "7"), "2": ("8", "2"), "3": ("9", "3")}[cell.printed.text]
         readings = tuple(
-            Reading(name, Decimal(value), value == cell.printed.text)
+            FormulaReading(name, Decimal(value), value == cell.printed.text)
             for name, value in zip("AB", values, strict=True)
         )
         return Analytic(readings[0].value, working=("w",), readings=readings)
