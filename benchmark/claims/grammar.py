@@ -22,10 +22,10 @@ from ..errors import SpecError
 from ..spec import limits
 from ..spec.fields import Label
 
-Relation = Literal[">", "<", "=", "~"]
+RelationSign = Literal[">", "<", "=", "~"]
 Sign = Literal["+", "-", "*", "/"]
 FunctionName = Literal["max", "min", "mean"]
-Part = TypeVar("Part")
+Operand = TypeVar("Operand")
 """Lists of cells as they are written, or the cells to which they are bound."""
 
 _TOKEN = re.compile(
@@ -54,20 +54,20 @@ class Cells:
 
 
 @dataclass(frozen=True)
-class Aggregate(Generic[Part]):
+class Aggregate(Generic[Operand]):
     """The largest, smallest or mean value of some cells."""
 
     name: FunctionName
-    cells: Part
+    cells: Operand
 
 
 @dataclass(frozen=True)
-class Arithmetic(Generic[Part]):
+class Arithmetic(Generic[Operand]):
     """Two expressions under one sign."""
 
     sign: Sign
-    left: Part
-    right: Part
+    left: Operand
+    right: Operand
 
 
 Expression = Number | Cells | Aggregate[Cells] | Arithmetic["Expression"]
@@ -81,7 +81,7 @@ class Chain:
     """
 
     sides: tuple[Expression, ...]
-    relations: tuple[tuple[Relation, Decimal | None], ...]
+    relations: tuple[tuple[RelationSign, Decimal | None], ...]
     trailing: Cells | None
 
 
@@ -143,7 +143,7 @@ class _Parser:
             raise self.expected(f"'{text}'")
 
     def claim(self) -> Chain:
-        sides, relations = [self.sum()], list[tuple[Relation, Decimal | None]]()
+        sides, relations = [self.sum()], list[tuple[RelationSign, Decimal | None]]()
         trailing: Cells | None = None
         while self.token.kind != "end":
             if relations and self.token.text in ("at", "in"):
@@ -157,13 +157,13 @@ class _Parser:
             raise self.fail("expected a comparison (>, <, = or ~) and a right side")
         return Chain(tuple(sides), tuple(relations), trailing)
 
-    def relation(self) -> tuple[Relation, Decimal | None]:
+    def relation(self) -> tuple[RelationSign, Decimal | None]:
         relation = self.accept(">", "<", "=", "~")
         if relation is None:
             raise self.expected("a comparison (>, <, = or ~)")
         if relation == "~" and self.token.kind != "number":
             raise self.expected("the tolerance of '~'")
-        return cast(Relation, relation), self.decimal() if relation == "~" else None
+        return cast(RelationSign, relation), self.decimal() if relation == "~" else None
 
     def decimal(self) -> Decimal:
         value = Decimal(self.token.text)

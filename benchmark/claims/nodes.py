@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from ..errors import SpecError
 from ..spec.model import Cell, CellKey
-from .grammar import Aggregate, Arithmetic, Number, Relation
+from .grammar import Aggregate, Arithmetic, Number, RelationSign
 
 Values = Mapping[CellKey, Mapping[int, float]]
 """What was measured, by cell and seed, in the unit of the cell; no cell has nothing."""
@@ -17,7 +17,7 @@ Node = Number | Cell | Aggregate[tuple[Cell, ...]] | Arithmetic["Node"]
 class Elementary:
     """One comparison of two values in a claim of `table`. unit: of both, None for bare ratios."""
 
-    relation: Relation
+    relation: RelationSign
     tolerance: Decimal | None
     left: Node
     right: Node
