@@ -6,14 +6,14 @@ from typing import Any
 from ..benchmark.results import CellResult, Report, TableResult
 from .strips import printed_value
 
-Row = dict[str, Any]
+LongRow = dict[str, Any]
 OF_TRIALS = (
     "paper", "profile", "table", "row", "column", "metric", "unit", "seed", "value",
     "edited_files", "departures", "series",
 )  # fmt: skip
 
 
-def cells(report: Report, tables: Iterable[TableResult]) -> Iterator[Row]:
+def cells(report: Report, tables: Iterable[TableResult]) -> Iterator[LongRow]:
     """A row for each cell of some tables of a report, with its verdict, in its table's unit."""
     for table in tables:
         for cell in table.cells:
@@ -35,7 +35,7 @@ def cells(report: Report, tables: Iterable[TableResult]) -> Iterator[Row]:
             }
 
 
-def trials(report: Report) -> Iterator[Row]:
+def trials(report: Report) -> Iterator[LongRow]:
     """A row for each cell and seed that has a value, and how it was made: files edited since,
     departures from the paper, and the series, whose seeds are no pairs of another's."""
     for table in report.tables:
@@ -46,7 +46,7 @@ def trials(report: Report) -> Iterator[Row]:
                 yield _place(report, table, cell) | own
 
 
-def claims(report: Report, tables: Iterable[TableResult]) -> Iterator[Row]:
+def claims(report: Report, tables: Iterable[TableResult]) -> Iterator[LongRow]:
     """A row for each claim, or control, of some tables; differences are signed as it is stated."""
     for table in tables:
         for claim in table.claims:
@@ -79,7 +79,7 @@ def claims(report: Report, tables: Iterable[TableResult]) -> Iterator[Row]:
             }
 
 
-def _place(report: Report, table: TableResult, cell: CellResult) -> Row:
+def _place(report: Report, table: TableResult, cell: CellResult) -> LongRow:
     return {
         "paper": report.paper,
         "profile": report.profile,

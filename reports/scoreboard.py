@@ -17,10 +17,10 @@ _SCALED = (
 )
 _COMPUTED = ("EXACT", "MISPRINT?", "INCONCLUSIVE")
 """What is said of printed numbers that were computed again and held against the print."""
-Counted = Literal["verdicts", "claims", "tables", "findings"]
+Countable = Literal["verdicts", "claims", "tables", "findings"]
 
 
-def counts(reports: Iterable[Report], what: Counted) -> dict[str, int]:
+def counts(reports: Iterable[Report], what: Countable) -> dict[str, int]:
     """How many cells, claims, tables or audit findings have each status, in a fixed order. A
     finding that concerns two tables counts once."""
     found = Counter[str]()

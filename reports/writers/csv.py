@@ -33,7 +33,7 @@ def render(reports: Sequence[Report]) -> str:
     return table(COLUMNS, lines)
 
 
-def table(columns: Sequence[str], lines: Iterable[rows.Row]) -> str:
+def table(columns: Sequence[str], lines: Iterable[rows.LongRow]) -> str:
     """A header and lines, of which these columns are written; `trials` are numbers of our own."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

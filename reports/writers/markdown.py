@@ -37,7 +37,7 @@ def _codes(texts: Iterable[str]) -> str:
     return md.Written(", ".join(map(md.code, texts)))
 
 
-def _counted(report: Report, what: scoreboard.Counted) -> str:
+def _counted(report: Report, what: scoreboard.Countable) -> str:
     counts = scoreboard.counts([report], what)
     return ", ".join(f"{n} {word}" for word, n in counts.items()) or "none"
 
