@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from .formats import read_shipped
 
-Floats = NDArray[np.float64]
+Pixels = NDArray[np.float64]
 SIDE = 28
 """Pixels of an image's side, and of the em of a font at size 1."""
 FOLDER = Path(__file__).parent / "excerpts" / "glyphs"
@@ -89,7 +89,7 @@ def draw(look: Look, characters: NDArray[np.int64], random: RandomState) -> NDAr
     return images
 
 
-def _alpha(look: Look, characters: NDArray[np.int64], random: RandomState) -> Floats:
+def _alpha(look: Look, characters: NDArray[np.int64], random: RandomState) -> Pixels:
     """How much of each pixel is ink, n x 28 x 28: masks moved, sized and turned, bilinearly."""
     held = masks()
     fonts, side = held.shape[1:3]
@@ -108,23 +108,23 @@ def _alpha(look: Look, characters: NDArray[np.int64], random: RandomState) -> Fl
     at = corner.astype(np.int64)
     a, b, c, d = (np.take(held, at + k) / 15 for k in (0, 1, side, side + 1))
     upper, lower = a + beside * (b - a), c + beside * (d - c)
-    alpha: Floats = upper + below * (lower - upper)
+    alpha: Pixels = upper + below * (lower - upper)
     return alpha
 
 
-def _tones(look: Look, random: RandomState, n: int) -> tuple[Floats, Floats]:
+def _tones(look: Look, random: RandomState, n: int) -> tuple[Pixels, Pixels]:
     """Those of grounds and inks, n x channels x 1 x 1: one of them is dark and the other light."""
     is_light = random.random_sample((n, 1, 1, 1)) < look.light
     ground, ink = random.random_sample((2, n, look.channels, 1, 1))
     return 0.35 * ground + 0.65 * is_light, 0.5 * ink + 0.5 * ~is_light
 
 
-def _patches(random: RandomState, n: int, channels: int) -> Floats:
+def _patches(random: RandomState, n: int, channels: int) -> Pixels:
     """Values, n x channels x 28 x 28, between those of 2x2, 3x3 or 4x4 points, bilinearly."""
     count = np.floor(2 + 3 * random.random_sample((n, 1, 1, 1)))
     points = random.random_sample((4, 4, n, channels, 1, 1))
     place = np.clip((np.arange(SIDE) + 0.5) / SIDE * count - 0.5, 0, count - 1)
     weight = [np.maximum(0, 1 - np.abs(place - i)) for i in range(4)]
     rows = [sum(one * along for one, along in zip(row, weight, strict=True)) for row in points]
-    soft: Floats = sum(row * one.swapaxes(2, 3) for row, one in zip(rows, weight, strict=True))
+    soft: Pixels = sum(row * one.swapaxes(2, 3) for row, one in zip(rows, weight, strict=True))
     return soft

@@ -36,9 +36,9 @@ from .loading import find
 
 PARTS: tuple[Part, ...] = ("train", "test", "unlabeled")
 _NEEDS = "for each image, images (uint8), a label and split ('train', 'test' or 'unlabeled')"
-_Part = tuple[NDArray[Any], NDArray[Any], str | None]
+_RawPart = tuple[NDArray[Any], NDArray[Any], str | None]
 """Images in a usual layout, labels, which may be words, and what a reader must know."""
-Found = dict[Part, _Part]
+RawParts = dict[Part, _RawPart]
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def checksum(parts: Mapping[Part, Stored]) -> str:
     return digest.hexdigest()[:16]
 
 
-def _numbered(name: str, found: Found) -> tuple[dict[Part, Stored], int]:
+def _numbered(name: str, found: RawParts) -> tuple[dict[Part, Stored], int]:
     """Parts with classes in the order of their numbers or names, and how many there are."""
     for part in PARTS[:2]:
         images, labels, _ = found.get(part, ((), np.empty(0), None))
@@ -143,7 +143,7 @@ def _planes(name: str, images: NDArray[Any]) -> NDArray[np.uint8]:
     return np.ascontiguousarray(planes[:, :1] if is_grey else planes)
 
 
-def _read(name: str, folder: Path, download: bool) -> Found:
+def _read(name: str, folder: Path, download: bool) -> RawParts:
     if not is_file(name):
         data = find(name)
         read = {part: data.read(part, folder, download) for part in PARTS[: 2 + data.has_unlabeled]}
@@ -162,7 +162,7 @@ def _read(name: str, folder: Path, download: bool) -> Found:
     return _of_npz(where) if name.endswith(".npz") else _of_csv(where)
 
 
-def _of_npz(file: Path) -> Found:
+def _of_npz(file: Path) -> RawParts:
     with np.load(file, allow_pickle=False) as held:
         arrays = {name: held[name] for name in held.files}
     wanted = ("images", "labels", "split")
@@ -173,7 +173,7 @@ def _of_npz(file: Path) -> Found:
     return _by_split(file, images, labels, split, note)
 
 
-def _of_csv(file: Path) -> Found:
+def _of_csv(file: Path) -> RawParts:
     import pandas as pd
 
     table = pd.read_csv(file)
@@ -214,7 +214,7 @@ def _refuse_disorder(file: Path, names: Sequence[str]) -> None:
 
 def _by_split(
     file: Path, images: NDArray[Any], labels: Any, split: Any, note: str | None = None
-) -> Found:
+) -> RawParts:
     if not len(images) == len(labels) == len(split):
         counts = f"{len(images)} images, {len(labels)} labels, {len(split)} entries of split"
         raise DataError(f"{file} has {counts}; it needs {_NEEDS}")
@@ -224,7 +224,7 @@ def _by_split(
     return {part: (images[at], np.asarray(labels)[at], note) for part, at in chosen.items()}
 
 
-def _found(images: Tensor, labels: Tensor | None, note: str | None) -> _Part:
+def _found(images: Tensor, labels: Tensor | None, note: str | None) -> _RawPart:
     return images.numpy(), np.empty(0) if labels is None else labels.numpy(), note or None
 
 
@@ -236,8 +236,8 @@ def _refuse_others(where: Path, named: Iterable[str]) -> None:
         )
 
 
-def _of_images(where: Path) -> Found:
-    found: Found = {}
+def _of_images(where: Path) -> RawParts:
+    found: RawParts = {}
     _refuse_others(where, (one.name for one in where.glob("[!.]*") if one.is_dir()))
     beside = told_of(files_beside(where), where)
     for part in PARTS:
@@ -248,7 +248,7 @@ def _of_images(where: Path) -> Found:
     return found
 
 
-def _of_hugging_face(where: Path) -> Found:
+def _of_hugging_face(where: Path) -> RawParts:
     try:
         held = importlib.import_module("datasets").load_from_disk(str(where))
     except ImportError as error:
@@ -257,7 +257,7 @@ def _of_hugging_face(where: Path) -> Found:
     if not isinstance(held, dict):
         raise DataError(f"{where} holds one part; save a DatasetDict with train and test")
     _refuse_others(where, held)
-    found: Found = {}
+    found: RawParts = {}
     for part in (one for one in PARTS if one in held):
         kinds = {name: type(kind).__name__ for name, kind in held[part].features.items()}
         pictures = [name for name, kind in kinds.items() if kind == "Image"]
@@ -276,7 +276,7 @@ def _of_hugging_face(where: Path) -> Found:
     return found
 
 
-def _of_torchvision(name: str, folder: Path, download: bool) -> Found:
+def _of_torchvision(name: str, folder: Path, download: bool) -> RawParts:
     try:
         sets = importlib.import_module("torchvision.datasets")
     except (ImportError, RuntimeError) as error:
@@ -289,7 +289,7 @@ def _of_torchvision(name: str, folder: Path, download: bool) -> Found:
     if not {"train", "split"} & {*takes}:
         raise DataError(f"{name}: torchvision has no set of that name with parts train and test")
     given = {"download": download} if "download" in takes else {}
-    found: Found = {}
+    found: RawParts = {}
     for part, other in zip(PARTS[:2], ("trainval", "val"), strict=True):
         way = {"train": part == "train"} if "train" in takes else {"split": part}
         try:

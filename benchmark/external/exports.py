@@ -22,12 +22,12 @@ from ..spec.problems import FileProblems, InvalidSpecError, name_of, read_text, 
 from .binding import cell_of
 from .rows import Row, csv_lines, joined, number, read_rows, refused, repeated, shown, whole_number
 
-Points = list[tuple[int, Any]]
+RoundValues = list[tuple[int, Any]]
 """Round and value, which may still be text."""
-Found = Iterator[tuple[str, str, int, Any]]
+LoggedValues = Iterator[tuple[str, str, int, Any]]
 """What a file holds: run, key, round and value, or `EMPTY` where a column has none."""
 EMPTY = object()
-Curves = Mapping[str, Mapping[str, Points]]
+Curves = Mapping[str, Mapping[str, RoundValues]]
 """By run and key; a file of one run has the run ''."""
 
 _FLOWER = (
@@ -102,7 +102,7 @@ def read_map(file: Path, paper: Paper) -> list[Row]:
     return rows
 
 
-def _flower(file: Path) -> Found:
+def _flower(file: Path) -> LoggedValues:
     """`vars(history)` of Flower as JSON: `metrics_*` by name, and `losses_*`, lists of (round,
     value). Keys are `metrics_distributed.accuracy`, `losses_centralized`, ..."""
     name = name_of(file)
@@ -139,7 +139,7 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _wandb(file: Path) -> Found:
+def _wandb(file: Path) -> LoggedValues:
     """The CSV of a W&B chart (columns `Step`, `RUN - KEY` and its bounds) or of a run's history
     (`_step`, `KEY`). Names of runs hold no ' - ' as a rule, and keys none either. Raises
     `FedreproError` for a chart of grouped runs, whose lines are means of several."""
@@ -158,7 +158,7 @@ def _wandb(file: Path) -> Found:
             yield run, key, round, line[column] or EMPTY
 
 
-def _mlflow(file: Path) -> Found:
+def _mlflow(file: Path) -> LoggedValues:
     """MLflow's metrics as CSV: columns `run_id` (or `run_uuid`), `key`, `value` and `step`. A table
     of its database also has `is_nan`, beside a value of 0."""
     first, header, body = csv_lines(file)
@@ -172,7 +172,7 @@ def _mlflow(file: Path) -> Found:
         yield fields[run], fields["key"], whole_number(fields["step"], place, "step"), value
 
 
-_READERS: Mapping[str, Callable[[Path], Found]] = {
+_READERS: Mapping[str, Callable[[Path], LoggedValues]] = {
     "flower": _flower, "wandb": _wandb, "mlflow": _mlflow,
 }  # fmt: skip
 """By tool; raises `FedreproError` for what is no such export."""
@@ -200,7 +200,7 @@ def _choose(curves: Curves, run: str | None, key: str, place: str) -> tuple[str,
 
 
 def _value_at(
-    points: Points, at: int | Literal["final", "best"], metric: str | None, place: str
+    points: RoundValues, at: int | Literal["final", "best"], metric: str | None, place: str
 ) -> tuple[float, int | str]:
     """The value at a round, at the last one, or the best; and what was taken of these."""
     rounds = [round for round, _ in points]

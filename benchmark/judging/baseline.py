@@ -15,7 +15,7 @@ from ..errors import FedreproError
 from ..results import Report
 from ..store.files import path_segment, write_whole
 
-Read = TypeVar("Read")
+Decoded = TypeVar("Decoded")
 AUDIT, EACH = "audit", "every trial"
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 """For what is read back: no type is guessed, and no number is infinite or none."""
@@ -114,7 +114,7 @@ def read_reports(path: Path) -> list[Recorded]:
     return _read(path, "fedrepro report", parse, "make it again with `fedrepro report`")
 
 
-def _read(path: Path, what: str, parse: Callable[[bytes], Read], again: str) -> Read:
+def _read(path: Path, what: str, parse: Callable[[bytes], Decoded], again: str) -> Decoded:
     """The content of a file as `parse` makes it; raises `FedreproError` for any other file."""
     try:
         return parse(path.read_bytes().removeprefix(BOM_UTF8))

@@ -26,7 +26,7 @@ from ..results import CellResult, Provenance, Report
 from ..stats.intervals import LEVEL, t_quantile
 from .baseline import AUDIT, Recorded, RecordedCell, place_of, recorded
 
-Trials = Sequence[float]
+TrialValues = Sequence[float]
 ABSENT = "absent"
 NOTHING_SHARED = "both sides need tables of one paper and profile; they share none"
 _FEWEST = 3
@@ -247,7 +247,7 @@ def _moved(
 
 
 def _move(
-    what: Literal["value", "method"], where: str, old: Trials, new: Trials, compared: int
+    what: Literal["value", "method"], where: str, old: TrialValues, new: TrialValues, compared: int
 ) -> Movement:
     """From the mean of old trials to that of new ones; a regression beyond its tolerance."""
     allowed, was, now = mean_tolerance(old, len(new), compared), np.mean(old), np.mean(new)
@@ -297,7 +297,7 @@ def _is_worse(before: str, after: str) -> bool:
     return after == ABSENT or (before != ABSENT and ranks[1] < ranks[0])
 
 
-def mean_tolerance(old: Trials, trials: int, compared: int) -> float:
+def mean_tolerance(old: TrialValues, trials: int, compared: int) -> float:
     """How far the mean of `trials` new trials may lie from that of the old ones."""
     n = len(old)
     if n < _FEWEST:
@@ -306,7 +306,7 @@ def mean_tolerance(old: Trials, trials: int, compared: int) -> float:
     return t * float(np.std(old, ddof=1)) * math.sqrt(1 / n + 1 / trials)
 
 
-def spread_changed(old: Trials, new: Trials, compared: int) -> bool:
+def spread_changed(old: TrialValues, new: TrialValues, compared: int) -> bool:
     """Whether the new trials spread more than the old ones allow, or not at all."""
     from scipy import stats
 

@@ -11,7 +11,7 @@ from ..results import TableResult
 
 Controls = Mapping[str, Sequence[ClaimResult]]
 """The judged controls of a plan, by the data set that they read."""
-Found = TypeVar("Found", TableResult, ClaimResult)
+TableOrClaim = TypeVar("TableOrClaim", TableResult, ClaimResult)
 _SILENT = "The miniature cannot speak on this"
 
 
@@ -28,7 +28,7 @@ def why_open(controls: Controls, data: Set[str]) -> str | None:
     return None
 
 
-def under_controls(controls: Controls, found: Found, data: Set[str]) -> Found:
+def under_controls(controls: Controls, found: TableOrClaim, data: Set[str]) -> TableOrClaim:
     """What trials on these data sets say of a table or claim, as far as controls allow."""
     if (why := why_open(controls, data)) is None or found.word in ("NOT COMPARED", "NOT RUN"):
         return found

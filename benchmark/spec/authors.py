@@ -35,7 +35,7 @@ class AuthorBlock(InFile):
 
 
 @dataclass(frozen=True)
-class _File(InFile):
+class _AuthorsFile(InFile):
     authors: Annotated[tuple[AuthorBlock, ...], NotEmpty]
 
 
@@ -107,7 +107,7 @@ def read(kind: str, name: str, file: Path) -> tuple[AuthorBlock, ...]:
     if not file.exists():
         return ()
     report, data = toml_file.read(file)
-    raw = None if data is None else validate(_File, data, report)
+    raw = None if data is None else validate(_AuthorsFile, data, report)
     for i, block in enumerate(raw.authors if raw is not None else ()):
         for at, said in _problems(kind, name, block):
             report.add(("authors", i, *at), said)

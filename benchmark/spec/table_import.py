@@ -65,7 +65,7 @@ class _Grid:
 
 
 @dataclass(frozen=True)
-class Row:
+class ImportedRow:
     """A row of values. line: where it stands in the text."""
 
     label: tuple[str, ...]
@@ -90,7 +90,7 @@ class Parsed:
     told: what was taken for what, a line each."""
 
     columns: tuple[tuple[str, ...], ...]
-    rows: tuple[Row, ...]
+    rows: tuple[ImportedRow, ...]
     told: tuple[str, ...]
 
     def count(self, kind: str) -> int:
@@ -247,7 +247,7 @@ def _labelled(grid: _Grid) -> Parsed:
     above_columns = ([label_of(texts[i][j]) for i in range(header)]
                      for j in range(start + labels, width))  # fmt: skip
     columns = [tuple(dict.fromkeys(filter(None, parts))) for parts in above_columns]
-    made: list[Row] = []
+    made: list[ImportedRow] = []
     above, group = [""] * labels, ""
     for i in body:
         own = [label_of(text) for text in texts[i][start : start + labels]]
@@ -260,7 +260,7 @@ def _labelled(grid: _Grid) -> Parsed:
             told.append(f"line {grid.lines[i]}: has no label, and takes that of the row above")
         above = [part or old for part, old in zip(own, above, strict=True)]
         label = tuple(filter(None, (group, *above))) or ("row",)
-        made.append(Row(label, tuple(values), grid.lines[i]))
+        made.append(ImportedRow(label, tuple(values), grid.lines[i]))
         what = "holds what is not understood"
         told += [f"line {grid.lines[i]}: label '{part}' {what}" for part in own if "\\" in part]
     if not made:
@@ -268,7 +268,7 @@ def _labelled(grid: _Grid) -> Parsed:
     taken = Counter(value.how for row in made for value in row.values if value.how)
     told += [f"{how}: {count} cells" for how, count in sorted(taken.items())]
     named = zip(_unique([row.label for row in made], "row"), made, strict=True)
-    unique = tuple(Row(label, row.values, row.line) for label, row in named)
+    unique = tuple(ImportedRow(label, row.values, row.line) for label, row in named)
     return Parsed(_unique(columns, "column"), unique, tuple(told))
 
 
@@ -344,7 +344,7 @@ def draft(parsed: Parsed, *, table: str, title: str, metric: str = "accuracy") -
     return "\n\n".join([*blocks, _CLAIM]) + "\n"
 
 
-def _row(row: Row) -> str:
+def _row(row: ImportedRow) -> str:
     lines = ["[[rows]]", f"label = {_label(row.label)}"]
     if row.is_words:
         lines.append('kind = "descriptive"')

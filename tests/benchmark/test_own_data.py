@@ -96,7 +96,7 @@ def test_images_are_made_smaller_by_a_reduced_profile_and_larger_by_the_paper_s_
 def test_data_are_read_once_for_a_plan(monkeypatch: Patch) -> None:
     read, real = list[str](), own._read
 
-    def counted(name: str, folder: Path, download: bool) -> own.Found:
+    def counted(name: str, folder: Path, download: bool) -> own.RawParts:
         read.append(name)
         return real(name, folder, download)
 

@@ -5,15 +5,14 @@ from decimal import Decimal
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedrepro.benchmark.claims.answer import ClaimAnswer, Known, answer_claim
 from fedrepro.benchmark.claims.nodes import Elementary
 from fedrepro.benchmark.spec.model import Cell, Claim
 from fedrepro.benchmark.spec.printed import Printed
+from fedrepro.benchmark.stats.intervals import Floats
 from fedrepro.benchmark.stats.pattern import Pattern
 
-Floats = NDArray[np.float64]
 Noise = Literal["normal", "skewed", "all fall", "own falls"]
 ROWS, COLUMNS, SPREAD, NOISE = 6, 4, 5.0, 3.0
 FALLEN, DEPTH = 0.13, 5.0
