@@ -30,6 +30,7 @@ from ..data.federation import Federation, ImageSet
 from ..later import later
 from ..metrics import Evaluation
 from ..nn.classifier import Classifier
+from ..optim.optimizers import OptimizerName
 from ..seeds import Seeds
 from ..state import State, n_bytes, placed, weighted_average
 from ..training.client_views import ClientViews
@@ -202,7 +203,7 @@ class FederatedMethod(ABC):
     local_epochs: int = 3
     batch_size: int = 32
     learning_rate: float = 1e-3
-    optimizer: str = "adam"
+    optimizer: OptimizerName = "adam"
     sgd_momentum: float = 0.0
     weight_decay: float = 0.0
     schedule: Literal["constant", "cosine"] = "constant"

@@ -7,7 +7,7 @@ Evidence: `tests/methods/test_optim.py`.
 """
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
@@ -34,14 +34,8 @@ class FusedAdam:
     ) -> None:
         weights = list(parameters)
         kernel = {"fused": True, "amsgrad": False, "maximize": False}
-        numbers = {
-            "lr": lr,
-            "beta1": 0.9,
-            "beta2": 0.999,
-            "eps": 1e-8,
-            "weight_decay": weight_decay,
-        }
-        self.param_groups: list[dict[str, Any]] = [{"params": weights, **kernel, **numbers}]
+        values = {"lr": lr, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "weight_decay": weight_decay}
+        self.param_groups: list[dict[str, Any]] = [{"params": weights, **kernel, **values}]
         orders = [_outermost_first(weight) for weight in weights]
         self._orders = [None if order == sorted(order) else order for order in orders]
         self._views = [self._seen(weight.detach(), k) for k, weight in enumerate(weights)]
@@ -80,7 +74,7 @@ class FusedAdam:
 
 
 Optimizer = torch.optim.Optimizer | FusedAdam
-_KNOWN = ("adam", "adamw", "lars", "sgd")
+OptimizerName = Literal["adam", "adamw", "lars", "sgd"]
 
 
 def make_optimizer(
@@ -110,7 +104,8 @@ def make_optimizer(
         return torch.optim.SGD(
             weights, lr=learning_rate, momentum=sgd_momentum, weight_decay=decay, fused=fused
         )
-    raise ValueError(f"optimizer '{name}' is not known (known: {', '.join(_KNOWN)})")
+    known = ", ".join(get_args(OptimizerName))
+    raise ValueError(f"optimizer '{name}' is not known (known: {known})")
 
 
 def moves_by_gradients_alone(name: str, weight_decay: float = 0.0) -> bool:

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from ..checkpoint import NEVER, Checkpoint
 from ..nn.layers import Linear
-from ..optim.optimizers import Optimizer, make_optimizer
+from ..optim.optimizers import Optimizer, OptimizerName, make_optimizer
 from ..outcome import Outcome
 from ..seeds import Seeds
 from ..state import State, placed
@@ -36,7 +36,7 @@ class HeadOptions:
 
     epochs: int = 100
     batch_size: int = 128
-    optimizer: str = "adam"
+    optimizer: OptimizerName = "adam"
     learning_rate: float = 1e-3
     sgd_momentum: float = 0.0
     weight_decay: float = 0.0

@@ -13,6 +13,7 @@ import torch
 
 from ..metrics import fairness
 from ..nn.classifier import ENCODER, Classifier, dense_head
+from ..optim.optimizers import OptimizerName
 from ..outcome import Outcome
 from ..state import placed, repeat
 from ..training.evaluate import probabilities
@@ -29,7 +30,7 @@ class PersonalizedHead(Protocol):
 
     epochs: int = 10
     batch_size: int = 32
-    optimizer: str = "sgd"
+    optimizer: OptimizerName = "sgd"
     learning_rate: float = 0.05
 
     def measure(self, subject: Subject) -> Outcome:

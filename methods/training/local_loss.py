@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ..nn.layers import is_buffer
-from ..optim.optimizers import Optimizer, make_optimizer
+from ..optim.optimizers import Optimizer, OptimizerName, make_optimizer
 from ..state import State
 
 
@@ -23,7 +23,7 @@ class LocalOptions:
     epochs: int
     batch_size: int
     learning_rate: float
-    optimizer: str = "adam"
+    optimizer: OptimizerName = "adam"
     sgd_momentum: float = 0.0
     weight_decay: float = 0.0
     drop_last: bool = False

@@ -20,7 +20,7 @@ from ..encoders.base import Encoder
 from ..nn.layers import Layer, in_fast_layout, is_buffer
 from ..nn.reached import ReachedPlaces, reached_places, restored, trimmed
 from ..objectives.base import Objective
-from ..optim.optimizers import make_optimizer, moves_by_gradients_alone
+from ..optim.optimizers import OptimizerName, make_optimizer, moves_by_gradients_alone
 from ..outcome import Curve, Outcome
 from ..seeds import Seeds
 from ..state import State, clone, part, placed
@@ -37,7 +37,7 @@ class PretrainingOptions:
     epochs: int = 300
     batch_size: int = 500
     learning_rate: float = 1e-3
-    optimizer: str = "adam"
+    optimizer: OptimizerName = "adam"
 
 
 def pretrain(

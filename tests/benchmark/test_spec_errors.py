@@ -111,6 +111,8 @@ pretraining.method = "simclr" => training.rounds = 2.5
     21: rows[2].training.rounds: must be a whole number, not 2.5
 pretraining.method = "simclr" => training.precision = "fp8"
     21: rows[2].training.precision: must be 'float32', 'bf16' or 'tf32', not 'fp8'
+pretraining.method = "simclr" => training.optimizer = "rmsprop"
+    21: rows[2].training.optimizer: must be 'adam', 'adamw', 'lars' or 'sgd', not 'rmsprop'
 pretraining.method = "simclr" => encoder.widths = 3
     21: rows[2].encoder.widths: must be a list, not 3
 pretraining.method = "simclr" => encoder.widths = [1, "a"]

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from ...nn.layers import is_buffer
+from ...optim.optimizers import OptimizerName
 from ...state import State, put, repeat, take
 from ...training.local import Supervised
 from ...training.local_loss import Batch
@@ -54,7 +55,7 @@ class ControlMemory(PersonalMemory):
 class ScaffoldFT(Personalized):
     """Weights and control variates travel, both ways."""
 
-    optimizer: str = "sgd"
+    optimizer: OptimizerName = "sgd"
 
     def __post_init__(self) -> None:
         if self.optimizer != "sgd":

@@ -30,6 +30,7 @@ from ...nn.layers import Layer, Sequential
 from ...nn.mfcl_modules import mirrored
 from ...nn.modular import MODULE, ModularNetwork, plain_layers, two_modules, with_own_modules
 from ...nn.normalisation import Norm, TwinVariance, normalisation
+from ...optim.optimizers import OptimizerName
 from ...privacy.datamix import Mixed, draw_mixture, joined
 from ...privacy.secure_aggregation import masked, unmasked_sum
 from ...state import State, part, placed, repeat
@@ -127,7 +128,7 @@ class MFCL(FederatedMethod):
     datamix: bool = False
     server_epochs: int = 150
     server_batch_size: int = 512
-    server_optimizer: str = "lars"
+    server_optimizer: OptimizerName = "lars"
     server_learning_rate: float = 1.0
     server_schedule: Literal["constant", "cosine"] = "cosine"
     projector_widths: tuple[int, ...] = (512, 512, 128)
