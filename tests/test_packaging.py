@@ -148,7 +148,7 @@ def test_every_folder_with_code_is_a_package(monkeypatch: pytest.MonkeyPatch) ->
     runpy.run_path("setup.py")
     wanted = {str(Path(installed_place(file)).parent) for file in sources() if file.suffix == ".py"}
     named = {name.replace(".", "/") for name in given["packages"]}
-    assert named == {*wanted, "fedrepro/tables", "fedrepro/docs"}
+    assert named == {*wanted, "fedrepro/tables", "fedrepro/docs", "fedrepro/results"}
 
 
 @pytest.mark.slow
