@@ -27,5 +27,8 @@ setup(
         "fedrepro.benchmark.spec": ["*.lua"],
         "": ["*.toml"],  # settings of authors, releases of data sets
     },
-    exclude_package_data={"fedrepro.docs": ["site/*", "site/*/*"]},
+    exclude_package_data={
+        "fedrepro.docs": ["site/*", "site/*/*"],
+        "fedrepro.results": ["published/*", "published/*/*/*"],
+    },
 )
