@@ -1,0 +1,22 @@
+import pytest
+
+from fedrepro.benchmark.claims.bind_cells import bind
+from fedrepro.benchmark.spec.load import load_paper, paper_ids
+from fedrepro.benchmark.spec.model import matches
+
+OWN_VARIANTS = ("Calibre|*", "MFCL(BN)", "MFCL(GN)")
+BOUNDS = {"MoCo (Centralized)"}
+
+
+@pytest.mark.parametrize("paper_id", paper_ids())
+def test_a_lead_is_over_all_that_headlines_compare_the_paper_s_own_with(paper_id: str) -> None:
+    paper = load_paper(paper_id)
+    own, missing = [*paper.own, *OWN_VARIANTS], set[str]()
+    for table in paper.printed:
+        for claim in (one for one in table.claims if one.headline):
+            for compared in bind(claim, table, paper):
+                rows = {"|".join(cell.row) for cell in compared.leaves}
+                others = {row for row in rows if not any(matches(p, row.split("|")) for p in own)}
+                if others < rows:
+                    missing |= {row for row in others - BOUNDS if not paper.is_baseline(row)}
+    assert missing == set()
