@@ -13,7 +13,7 @@ from pathlib import Path
 from fedrepro.benchmark.judging.evidence import CellTrials, Evidence
 from fedrepro.benchmark.judging.first_lines import clause
 from fedrepro.benchmark.judging.judge import judge_evidence
-from fedrepro.benchmark.judging.on_other_data import otherwise
+from fedrepro.benchmark.judging.on_other_data import elsewhere
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.results import Departure, Report
 from fedrepro.benchmark.spec.load import load_paper
@@ -59,8 +59,8 @@ def headlines(report: Report) -> Iterator[str]:
     """What the trials say of each headline claim, and what was run, a line each."""
     for said in (clause(one) for table in report.tables for one in table.claims if one.headline):
         yield f"- {said[0].upper()}{said[1:]}."
-    if elsewhere := otherwise(report.tables, report.on_other_data):
-        yield f"-{sentences(elsewhere)}"
+    for said in elsewhere(report.tables, report.on_other_data):
+        yield f"- {sentences(said)}"
     yield f"- Run: {report.first.run_on}."
     if misses := load_paper(report.paper).profiles[report.profile].misses:
         yield f"- {misses[0].upper()}{sentences(misses[1:])}."
@@ -94,12 +94,12 @@ def finding(paper: str, reports: list[Report]) -> Iterator[str]:
     """One paper: headline claims, all claims with their evidence, and contradictions in print."""
     (report,) = (one for one in reports if one.paper == paper)
     yield f"[{report.title}]({report.address}), {report.authors}, {report.year}."
-    yield from ("", "## Headline claims", "", *headlines(report), *on_other_images(report))
+    elsewhere = (_linked(paper, line) for line in on_other_images(report))
+    yield from ("", "## Headline claims", "", *headlines(report), *elsewhere)
     counted = (*report.first.evidence, *report.first.totals, report.first.controls)
     lines = (line for line in counted if line and not line.startswith("of "))
     told = (f"- {sentences(line)}".replace("|", "\\|") for line in lines)
-    to_spec = rf"([table \1](../../tables/{paper}/\1.toml)"
-    yield from ("", *(re.sub(r"\(table ([\w.-]+)", to_spec, line) for line in told))
+    yield from ("", *(_linked(paper, line) for line in told))
     yield from ("", "## What contradicts itself in print", "", *contradictions(report))
     claims = [(one.id, claim) for one in report.tables for claim in one.claims]
     for heading, words in GROUPS.items():
@@ -116,6 +116,16 @@ def finding(paper: str, reports: list[Report]) -> Iterator[str]:
     for (word, why), places in reasons.items():
         where = ", ".join(dict.fromkeys(places))
         yield row(f"`{word}`", why or "a stated size", f"{len(places)}, of {where}")
+
+
+def _linked(paper: str, line: str) -> str:
+    """With links from tables and figures to their specs, and to trials on other data."""
+    folder = f"../../tables/{paper}"
+    line = re.sub(r"\(table ([\w.-]+)", rf"([table \1]({folder}/\1.toml)", line)
+    line = re.sub(r"\(figure ([\w.-]+)", rf"([figure \1]({folder}/figure-\1.toml)", line)
+    return line.replace(
+        "Trials apart from this run", f"[Trials apart from this run]({folder}/headroom.json)"
+    )
 
 
 def contradictions(report: Report) -> Iterator[str]:

@@ -233,7 +233,8 @@ def _answered(claim: ClaimResult) -> str:
     published = "not published" if printed is None else f"published {_number(printed, points)}"
     trials = f"{answer.trials_ahead} of {answer.trials} trials"
     if answer.comparisons > 1:
-        trials = f"all {answer.comparisons} comparisons at once in {trials}"
+        every = "both" if answer.comparisons == 2 else f"all {answer.comparisons}"
+        trials = f"{every} comparisons at once in {trials}"
     if answer.left_out:
         trials += f", {answer.left_out} comparisons not run"
     given = f"; {claim.given}" if claim.given else ""

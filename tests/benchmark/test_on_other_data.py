@@ -6,7 +6,7 @@ import pytest
 
 from fedrepro.benchmark.claims.answer import ClaimAnswer
 from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.judging.on_other_data import FILE, PROFILE, RECORDS, otherwise, recorded
+from fedrepro.benchmark.judging.on_other_data import FILE, PROFILE, RECORDS, elsewhere, recorded
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.results import OnOtherData, Report
 from fedrepro.benchmark.spec.folders import tables_root
@@ -40,19 +40,24 @@ def test_the_first_sentence_says_where_photographs_answer_otherwise(tmp_path: Pa
         " On an excerpt of Fashion-MNIST: "
         "whether it beats the others is open, +2.0 [−5.5, 9.5] points."
     )
-    alike = replace(ON_CLOTHES, answer=replace(ANSWER, word="HOLDS"))
-    elsewhere = replace(ON_CLOTHES, data="glyphs-colour-a")
-    assert report_with(tmp_path, elsewhere).first.sentence == alone
-    said = report_with(tmp_path, alike).first.sentence
-    assert said == alone + " On an excerpt of Fashion-MNIST: all headline claims alike."
+    on_letters = replace(ON_CLOTHES, data="glyphs-colour-a")
+    assert report_with(tmp_path, on_letters).first.sentence == alone
+    behind = replace(ANSWER, word="OPPOSITE", ours=Interval(-3.0, -4.0, -2.0))
+    placebo = replace(ON_CLOTHES, data="noise", answer=behind)
+    assert report_with(tmp_path, placebo).first.sentence.removeprefix(alone) == (
+        " From an encoder pre-trained on noise: "
+        "the opposite of “it beats the others” is seen, −3.0 [−4.0, −2.0] points."
+    )
+    counted = replace(ON_CLOTHES, answer=replace(ANSWER, kind="counted"))
+    assert report_with(tmp_path, counted).first.sentence == alone
 
 
 def test_more_than_three_other_answers_are_counted(tmp_path: Path) -> None:
     (table,) = (one for one in report_with(tmp_path).tables if one.claims)
     claims = tuple(replace(table.claims[0], id=f"c{i}") for i in range(5))
     there = [replace(ON_CLOTHES, claim=one.id) for one in claims]
-    said = otherwise([replace(table, claims=claims)], there)
-    assert said.endswith(": 5 of 5 headline claims are answered otherwise: 5 open.")
+    (said,) = elsewhere([replace(table, claims=claims)], there)
+    assert said.endswith(": 5 of 5 headline claims have another answer: 5 open.")
 
 
 def test_a_claim_that_was_not_run_here_has_no_other_answer_there(tmp_path: Path) -> None:
