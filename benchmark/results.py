@@ -224,20 +224,27 @@ class External:
 
 @dataclass(frozen=True)
 class FirstLines:
-    """What a report says first."""
+    """What a report says first. elsewhere: of the same claims on other data, a sentence each."""
 
     sentence: str = ""
     run_on: str = ""
     evidence: tuple[str, ...] = ()
     totals: tuple[str, ...] = ()
     controls: str = ""
+    elsewhere: tuple[str, ...] = ()
 
     @property
     def lines(self) -> tuple[str, ...]:
         """All of them; what it was run on stands behind the sentence."""
         run_on = f" ({self.run_on})" if self.run_on else ""
         controls = (self.controls,) if self.controls else ()
-        return (self.sentence + run_on, *controls, *self.evidence, *self.totals)
+        found = (self.sentence + run_on, *self.elsewhere)
+        return (*found, *controls, *self.evidence, *self.totals)
+
+    @property
+    def answer(self) -> str:
+        """What was found, on all data."""
+        return " ".join((self.sentence, *self.elsewhere))
 
 
 @dataclass(frozen=True)

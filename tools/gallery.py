@@ -48,7 +48,7 @@ def make(out: Path) -> None:
     for report in map(judged, PAPERS):
         write_report([shown(report)], out / "gallery" / report.paper)
         link = f"[{report.title}](gallery/{report.paper}/report.html)"
-        lines.append(row(link, report.first.sentence))
+        lines.append(row(link, report.first.answer))
     for unshown in (out / "gallery").rglob("*"):
         if unshown.is_file() and unshown.suffix != ".html":
             unshown.unlink()

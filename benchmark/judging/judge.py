@@ -293,7 +293,8 @@ class _Judging:
         data = "" if self.evidence.made else other_data(cells)
         sentence = first_lines.sentence(paper.name, claims, headlines, data)
         return FirstLines(
-            sentence=" ".join([sentence, *on_other_data.elsewhere(tables, self.on_other_data)]),
+            sentence=sentence,
+            elsewhere=tuple(on_other_data.elsewhere(tables, self.on_other_data)),
             run_on=first_lines.run_on(self.plan.profile.name, tables),
             evidence=tuple(first_lines.evidence(tables)),
             totals=(*totals, *([_OTHER_SPECS] if is_changed else [])),

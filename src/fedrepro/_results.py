@@ -60,8 +60,8 @@ class Results:
 
     @property
     def answer(self) -> str:
-        """What was found, in one sentence."""
-        return self.report.first.sentence
+        """What was found, on all data."""
+        return self.report.first.answer
 
     def __repr__(self) -> str:
         external = "" if self.report.external is None else f" {self.report.external.statement}"

@@ -34,22 +34,22 @@ def report_with(root: Path, *records: OnOtherData, text: bytes | None = None) ->
 
 
 def test_the_first_sentence_says_where_photographs_answer_otherwise(tmp_path: Path) -> None:
-    alone = report_with(tmp_path).first.sentence
-    said = report_with(tmp_path, ON_CLOTHES).first.sentence
+    alone = report_with(tmp_path).first.answer
+    said = report_with(tmp_path, ON_CLOTHES).first.answer
     assert said.removeprefix(alone) == (
         " On an excerpt of Fashion-MNIST: "
         "whether it beats the others is open, +2.0 [−5.5, 9.5] points."
     )
     on_letters = replace(ON_CLOTHES, data="glyphs-colour-a")
-    assert report_with(tmp_path, on_letters).first.sentence == alone
+    assert report_with(tmp_path, on_letters).first.answer == alone
     behind = replace(ANSWER, word="OPPOSITE", ours=Interval(-3.0, -4.0, -2.0))
     placebo = replace(ON_CLOTHES, data="noise", answer=behind)
-    assert report_with(tmp_path, placebo).first.sentence.removeprefix(alone) == (
+    assert report_with(tmp_path, placebo).first.answer.removeprefix(alone) == (
         " From an encoder pre-trained on noise: "
         "the opposite of “it beats the others” is seen, −3.0 [−4.0, −2.0] points."
     )
     counted = replace(ON_CLOTHES, answer=replace(ANSWER, kind="counted"))
-    assert report_with(tmp_path, counted).first.sentence == alone
+    assert report_with(tmp_path, counted).first.answer == alone
 
 
 def test_more_than_three_other_answers_are_counted(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_a_claim_that_was_not_run_here_has_no_other_answer_there(tmp_path: Path)
     some = {row: trials for row, trials in AS_PRINTED.items() if row != "IFCA"}
     report = judged(tmp_path, some | SEEN)
     assert report.on_other_data
-    assert "Fashion-MNIST" not in report.first.sentence
+    assert "Fashion-MNIST" not in report.first.answer
 
 
 @pytest.mark.parametrize("write", [html, markdown], ids=["html", "markdown"])

@@ -56,9 +56,9 @@ def test_a_page_on_several_papers_says_the_sentence_of_each(worded: Report) -> N
     other = replace(worded, paper="other", first=replace(worded.first, sentence="Other: nothing."))
     page, text = html.render([worded, other]), markdown.render([worded, other]).replace("\\", "")
     for one in (worded, other):
-        link = f'<a href="#{one.paper}">{one.first.sentence}</a>'
+        link = f'<a href="#{one.paper}">{one.first.answer}</a>'
         assert page.index(link) < page.index('<nav class="contents"')
-        assert text.index(f"- **{one.first.sentence}**") < text.index(f"# {worded.title}")
+        assert text.index(f"- **{one.first.answer}**") < text.index(f"# {worded.title}")
 
 
 def test_every_table_has_a_badge_with_its_scope_and_what_it_was_run_on(report: Report) -> None:
