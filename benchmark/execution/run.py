@@ -14,7 +14,7 @@ import torch
 from ...methods.nn.precision import refusal, warning
 from ..config import Trial
 from ..errors import FedreproError
-from ..planning.estimate import TrialTimes, kind_of
+from ..planning.estimate import TrialTimes
 from ..planning.plan import Plan
 from ..store.store import Store
 from ..training.training import device_name
@@ -80,7 +80,7 @@ def execute(
         if trials is None:
             short = budget < math.inf
             ordered.sort(key=lambda job: seconds[job.name] if short else -chains[job.name])
-        shown.begin(seconds, {job.name: kind_of(job.config) for job in todo})
+        shown.begin(seconds)
         if todo:
             left_s = budget - (time.perf_counter() - clock)
             with suppress(_BudgetSpentError), alarm(left_s, _BudgetSpentError()), shown:

@@ -190,24 +190,9 @@ def test_progress_off_a_terminal_is_clean_lines_with_the_time_left() -> None:
         progress.advanced(("k", 1), 1, 2)
     lines = out.getvalue().splitlines()
     assert lines[0] == "0/4 trials · fedavg on digits, trial 0 0/?"
-    assert progress.seconds_left() == pytest.approx(12.5)
-    assert lines[-2] == "1/4 trials · fedavg on digits, trial 1 1/2 · about 12 s left"
+    assert progress.seconds_left() == pytest.approx(25 * 11 / 15)
+    assert lines[-2] == "1/4 trials · fedavg on digits, trial 1 1/2 · about 18 s left"
     assert "\x1b" not in out.getvalue()
-
-
-def test_what_is_left_is_estimated_from_finished_trials_of_the_same_kind() -> None:
-    now = [0.0]
-    progress = Display(Console(file=io.StringIO()), clock=lambda: now[0])
-    names = [(key, seed) for key in ("slow", "fast", "new") for seed in range(4)]
-    kinds = {name: ("federated", name[0], "", "cnn", 28, "float32") for name in names}
-    progress.begin(dict.fromkeys(names, 1.0), kinds)
-    for key, seconds in (("slow", 9.0), ("fast", 1.0)):
-        for seed in (0, 1):  # side by side
-            progress.started((key, seed), "")
-        now[0] += seconds
-        for seed in (0, 1):
-            progress.ended((key, seed), failed=False)
-    assert progress.seconds_left() == pytest.approx((2 * 9 + 2 * 1 + 4 * 5) / 2)
 
 
 @pytest.mark.usefixtures("forked")
