@@ -116,7 +116,8 @@ def imported(module: str) -> ModuleType:
 
 def told(error: BaseException, modules: Iterable[str]) -> str:
     """What an error says, its type included, and the last line of `modules` that it went through.
-    Modules of fedrepro are looked for as they are, of other projects with all of their package."""
+    Modules of fedrepro are looked for as they are, of other projects with all of their package.
+    Where no line of another project is among them, what it returned may be wrong."""
     said = f"{type(error).__name__}: {' '.join(str(error).split())}".removesuffix(": ")
     looked_for = {one if one.startswith("fedrepro.") else one.partition(".")[0] for one in modules}
     for frame, line in reversed([*traceback.walk_tb(error.__traceback__)]):
@@ -126,7 +127,9 @@ def told(error: BaseException, modules: Iterable[str]) -> str:
             file = Path(frame.f_code.co_filename)
             place = "/".join([*(parts if file.stem == "__init__" else parts[:-1]), file.name])
             return f"{said} ({place}:{line}, in {frame.f_code.co_name})"
-    return said
+    own = sorted(one for one in looked_for if not one.startswith("fedrepro"))
+    may_return = own and isinstance(error, (AttributeError, TypeError))
+    return f"{said} (in no line of {', '.join(own)}: see what it returns)" if may_return else said
 
 
 def _refuse_patches(by: str) -> None:

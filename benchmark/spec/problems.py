@@ -2,6 +2,7 @@
 
 import dataclasses
 import difflib
+import re
 import typing
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -104,13 +105,17 @@ def read_text(file: Path, most: int | None = None) -> str:
 
 def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     """The known name that `name` most resembles, or None if none comes near."""
-    return next(iter(difflib.get_close_matches(name, sorted(known), n=1, cutoff=cutoff)), None)
+    letters = {one: re.sub(r"[\W_]", "", one).lower() for one in (name, *sorted(known))}
+    alike = [one for one in letters if one != name and letters[one] == letters[name]]
+    near = alike or difflib.get_close_matches(name, sorted(known), n=1, cutoff=cutoff)
+    return next(iter(near), None)
 
 
 def suggestion(name: str, known: Collection[str]) -> str:
     """What to say after 'unknown ...': the nearest name, or all of them where they are few."""
     if (near := nearest(name, known)) is not None:
-        return f"; did you mean '{near}'?"
+        odd = ", ".join(f"U+{ord(one):04X}" for one in sorted({*name} - {*near}) if ord(one) > 126)
+        return f"; did you mean '{near}'?{f' (there is no {odd} in it)' * bool(odd)}"
     return f" (known: {', '.join(sorted(known))})" if 0 < len(known) <= 16 else ""
 
 

@@ -82,6 +82,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
         names = [name for one in args.verb._actions for name in one.option_strings]
         option = unknown[0].partition("=")[0]
         hint = suggestion(option, names) if option.startswith("-") else ""
+        hint = f"; write {option} behind the command" if option in names else hint
         args.verb.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
     given = [word.partition("=")[0] for word in words]
     for one in args.verb._actions:

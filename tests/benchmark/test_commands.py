@@ -137,6 +137,8 @@ def test_a_check_of_no_paper_of_ones_own_says_so(
 
 def test_one_report_is_on_the_papers_named(tmp_path: Path) -> None:
     places = ["--store", str(tmp_path / "store"), "--out", str(tmp_path / "out")]
+    assert main(["report", "cpcfl", "mfcl", *places]) == 2  # no such folder
+    (tmp_path / "store").mkdir()
     assert main(["report", "cpcfl", "mfcl", *places]) == 3
     found = json.loads((tmp_path / "out" / "report.json").read_text())
     assert [one["paper"] for one in found] == ["cpcfl", "mfcl"]
@@ -148,6 +150,8 @@ def test_one_report_is_on_the_papers_named(tmp_path: Path) -> None:
         (["regress", "--baselines", "b"], "record one with --record"),
         (["report", "--tables", "3"], "need one paper"),
         (["plan", "--tables", "3"], "need one paper"),
+        (["show", "CP-CFL", "3"], "did you mean 'cpcfl'?"),
+        (["show", "cpcfl", "3", "--out", "."], "--out . is a folder"),
         (["report", "--profile", "nonesuch"], "no paper has a profile 'nonesuch'"),
     ],
 )

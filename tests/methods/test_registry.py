@@ -123,3 +123,9 @@ def test_options_of_what_is_made_make_it_again(kind: str) -> None:
         options = registry.options_of(made)
         assert json.loads(json.dumps(options)) == options
         assert registry.make(kind, name, options) == made
+
+
+def test_a_mistake_in_no_line_of_a_package_may_be_what_it_returns() -> None:
+    said = registry.told(TypeError("x"), ["mypackage.mine", "fedrepro.methods.outcome"])
+    assert said == "TypeError: x (in no line of mypackage: see what it returns)"
+    assert registry.told(KeyError("x"), ["mypackage.mine"]) == "KeyError: 'x'"

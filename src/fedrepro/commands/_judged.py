@@ -10,6 +10,7 @@ from textwrap import shorten
 from time import perf_counter
 
 from fedrepro.benchmark.data_names import file_name
+from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.printable import plural
 from fedrepro.benchmark.results import Report
@@ -28,6 +29,13 @@ _REPORTS = Path("results/reports")
 def store_at(folder: Path) -> Store:
     """The store in `folder`, which complains on the terminal about damaged files."""
     return Store(folder, warn=complain)
+
+
+def store_to_read(folder: Path) -> Store:
+    """As `store_at`; `FedreproError` for a folder that was named and is not there."""
+    if folder != options.STORE_FOLDER and not folder.is_dir():
+        raise FedreproError(f"--store {folder}: there is no such folder; `fedrepro run` makes one")
+    return store_at(folder)
 
 
 def command_line() -> str:

@@ -27,7 +27,8 @@ def execute(args: argparse.Namespace) -> None:
     shown = [one for one in known if name in (None, one[1])]
     if not shown:
         hint = suggestion(name, sorted({one[1] for one in known}))
-        raise SpecError(f"no method, data set or other part is called '{name}'{hint}")
+        why = registry.is_module(name) and names.problem("method", name)
+        raise SpecError(why or f"no method, data set or other part is called '{name}'{hint}")
     if name is None:
         _print_list(shown)
     else:
