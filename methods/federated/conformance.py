@@ -73,16 +73,17 @@ def check_method(
     Raises `NonConformingError` with every check that failed.
     """
     made = _made(method)
+    module = [type(made).__module__]
     try:
         checks = _Checks(made)
     except Exception as error:
-        raise _failed(made, [f"training stops by {type(error).__name__}: {error}"]) from error
+        raise _failed(made, [f"training stops by {registry.told(error, module)}"]) from error
     failures = []
     for name in _NAMES:
         try:
             failures += getattr(checks, name)()
         except Exception as error:
-            failures.append(f"{name.replace('_', ' ')}: {type(error).__name__}: {error}")
+            failures.append(f"{name.replace('_', ' ')}: {registry.told(error, module)}")
     if same_as is not None:
         options, other = same_as[0], _made(same_as[1])
         mine, theirs = run(replace(made, **options), checks.task), run(other, small_task(other))
