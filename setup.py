@@ -24,7 +24,7 @@ setup(
         "fedrepro.results": ["baselines/*.json"],  # findings link to them
         "fedrepro.reports": ["templates/*"],
         "fedrepro.benchmark.data": ["excerpts/*/*"],
-        "fedrepro.benchmark.spec": ["*.lua"],
+        "fedrepro.benchmark.spec": ["*.lua", "*.tex", "*.txt"],
         "": ["*.toml"],  # settings of authors, releases of data sets
     },
     exclude_package_data={

@@ -81,7 +81,7 @@ def sources() -> set[Path]:
         for file in (ROOT / folder).rglob("*.toml")
     } | {*(ROOT / "tables").glob("*/headroom.json")}
     excerpts = (ROOT / "benchmark/data/excerpts").glob("*/*")
-    scripts = (ROOT / "benchmark").glob("*/*.lua")
+    scripts = {*(ROOT / "benchmark/spec").iterdir()} - {ROOT / "benchmark/spec/__pycache__"}
     names = ("reports/templates", FACE / "templates", "results/baselines")
     folders = (ROOT / name for name in names)
     data = {*specs, *excerpts, *scripts, *(file for one in folders for file in one.iterdir())}

@@ -16,16 +16,19 @@ _SEPARATOR = re.compile(r'\s*"?sep=([^\w\s"]|\t)"?[,;\t]*\r?(?:\n|$)')
 def csv_rows(text: str, place: str) -> list[tuple[int, list[str]]]:
     """The lines that hold something, each with its number and its fields, all equally many.
 
-    Between fields stands what a first line `sep=;` says, else a comma, semicolon or tab. Empty
-    fields behind the last column, of commas at the end of lines, are left out.
+    Between fields stands what a first line `sep=;` says, else a tab or semicolon that is in all
+    lines, else the most frequent mark of the first. Empty fields behind the last column, of commas
+    at the end of lines, are left out.
     place: stands before the number of a line in errors. Raises `FedreproError` for lines that are
-    no CSV, and for a line with more or fewer fields than the first one.
+    no CSV, and for a line with more or fewer fields than the first one or a point of two meanings.
     """
     text = text.removeprefix("\ufeff")
     said = _SEPARATOR.match(text)
     skipped = text[: said.end()].count("\n") if said else 0
     text = text[said.end() :] if said else text
-    delimiter = said[1] if said else max(",;\t", key=text.lstrip().split("\n", 1)[0].count)
+    lines = [line.replace(",\t", ",") for line in text.splitlines() if line.strip()] or [""]
+    in_all = (mark for mark in "\t;" if all(mark in line for line in lines))
+    delimiter = said[1] if said else next(in_all, max("\t;,", key=lines[0].count))
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     rows: list[tuple[int, list[str]]] = []
     try:
@@ -42,4 +45,10 @@ def csv_rows(text: str, place: str) -> list[tuple[int, list[str]]]:
             hint = "; put quotes around a field with a comma in it" if last > named else ""
             counts = f"has {len(fields)} fields, and the first line has {named}{hint}"
             raise FedreproError(f"{place}{number}: {counts}")
+    for column in zip(*(fields for _, fields in rows), strict=False) if delimiter == ";" else ():
+        points = [bool(re.fullmatch(r"[1-9]\d{0,2}\.\d{3}", one)) for one in column]
+        others = [one for one, is_point in zip(column, points, strict=True) if not is_point]
+        if any(points) and any(map(str.isdigit, others)) and not any("." in one for one in others):
+            fault = "a point before three digits, beside whole numbers; remove it, or add a digit"
+            raise FedreproError(f"{place}{rows[points.index(True)][0]}: {fault}")
     return [(number, fields[:width]) for number, fields in rows]

@@ -24,7 +24,7 @@ _CELL = re.compile(
     (?P<before>{_MARKS})\s*(?P<about>[≈~∼])?\s*
     (?P<value>{_SIGN}(?:{_NUMBER}))
     (?:\s*[×⋅]\s*10\^\{{(?P<power>[-−]?\d{{1,3}})\}})?
-    \s*%?
+    (?P<percent>\s*%)?
     (?:\s*(?:
         ±\s*(?P<sd>{_NUMBER})
       | \(\s*±\s*(?P<sd_in>{_NUMBER})\s*\)
@@ -32,7 +32,7 @@ _CELL = re.compile(
       | _\{{\s*\(?\s*(?P<lowered>{_NUMBER})\s*\)?\s*\}}
       | (?P<gap>)\(\s*(?P<bracket>{_NUMBER})\s*\)
     ))?
-    \s*%?
+    (?P<percents>\s*%)?
     (?P<gain>\s*(?:
         [_^]?[{{(]\s*[{_ARROWS}+−–-]\s*(?:{_NUMBER})\s*%?\s*[)}}]
       | [_^]?[{{(]\s*(?:{_NUMBER})\s*%?\s*[{_ARROWS}]\s*[)}}]
@@ -47,11 +47,13 @@ _CELL = re.compile(
 @dataclass(frozen=True)
 class Read:
     """A cell as a spec has it.
-    kind: `odd` for what is not understood. how: what was taken for what, if readers may differ."""
+    kind: `odd` for what is not understood. how: what was taken for what, if readers may differ.
+    percent: whether the cell says so."""
 
     text: str
     kind: Literal["number", "dash", "words", "odd"]
     how: str | None = None
+    percent: bool = False
 
 
 def text_of(node: Any) -> str:
@@ -125,13 +127,17 @@ def read_cell(text: str, marks: str = ".", brackets: bool = False) -> Read:
         words = text[:1].isalpha() or not any(map(str.isdigit, text))
         return Read(shown, "words") if words and "\\" not in text else odd
     value = _digits(found["value"])
-    marks = (found["before"] or "") + (found["after"] or "")
-    if any(map(str.isdigit, marks)) and ("." not in value or re.search(r"\d\d|\.\d", marks)):
-        return odd  # a power, the number of a note, or a spread
+    raised = (found["before"] or "") + (found["after"] or "")
+    if any(map(str.isdigit, raised)):
+        if "." not in value or re.search(r"\d\d|\.\d", raised):
+            return odd  # a power, the number of a note, or a spread
+        how = "raised digits taken as those of notes"
     if found["power"] is not None:
         value += f"e{found['power'].replace('−', '-')}"
     sd = found["sd"] or found["sd_in"] or found["sd_script"]
     if found["lowered"] is not None:
+        if "." in value and "." not in found["lowered"]:
+            return odd  # a spread, or its last digits
         sd, how = found["lowered"], "spreads from lowered numbers"
     if found["bracket"] is not None:
         sd, how = _bracket(found, value, brackets), "spreads from brackets"
@@ -143,8 +149,8 @@ def read_cell(text: str, marks: str = ".", brackets: bool = False) -> Read:
         return odd  # more likely another number than a spread
     if found["gain"] and any(map(str.isdigit, found["gain"])):
         how = "gains beside values left out"
-    about = "≈ " if found["about"] else ""
-    return Read(f"{about}{value}" + (f" ± {_digits(sd)}" if sd else ""), "number", how)
+    shown = f"{'≈ ' if found['about'] else ''}{value}" + (f" ± {_digits(sd)}" if sd else "")
+    return Read(shown, "number", how, bool(found["percent"] or found["percents"]))
 
 
 def _bracket(found: re.Match[str], value: str, uncertainty: bool) -> str | None:

@@ -12,6 +12,7 @@ import subprocess
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,12 @@ from .printed import Printed
 from .table_cells import Read, decimal_marks, label_of, read_cell, text_of
 
 _SECONDS = 60
+_text = partial(json.dumps, ensure_ascii=False)  # a TOML string is one of JSON's
+_tokens = re.compile(r"[^\W_]+").findall
 _NO_TABLE = "no table found: a header row and a row with numbers are needed"
 _FORMULAS = str(Path(__file__).with_name("formulas.lua"))
+_DRAFT = Path(__file__).with_name("draft.txt")
+_SPREADS = "\n[sd]  # write `runs = 5` if each spread is of 5 runs; without it, none is judged\n"
 HOW_TO_GET = (
     "LaTeX, Markdown and HTML are read by pandoc, which is not installed: "
     "`pip install 'fedrepro[tables]'` brings it, as do the packages of most systems; "
@@ -34,13 +39,7 @@ _OTHER = re.compile(
     r"(?i)\b(errors?|loss|(run)?time|seconds|(?<!\d )rounds|param(eter)?s?|size|[MG]i?B|FLOPs)\b"
 )
 """Words of headers that name no accuracy."""
-_CLAIM = """\
-# What the text says of this table, for example:
-# [[claims]]
-# id       = "ours-wins"
-# says     = "Ours is more accurate than FedAvg."
-# holds    = "'Ours' > 'FedAvg'"   # labels of rows
-# headline = "it beats FedAvg"     # where abstract or conclusion say it"""
+_HIDDEN = re.compile(r"(?i)<\w[^<>]*(display\s*:\s*none|visibility\s*:\s*[hc]|(?<!:)\shidden\b)")
 
 
 @dataclass(frozen=True)
@@ -93,14 +92,26 @@ class Parsed:
     rows: tuple[ImportedRow, ...]
     told: tuple[str, ...]
 
+    @property
+    def unit(self) -> str:
+        """Percent, if a cell or a column says so, or a number is above 1."""
+        values = [value for row in self.rows for value in row.values]
+        above = (abs(float(Printed.parse(value.text).value or 0)) > 1 for value in values)
+        said = any(re.search(r"(^|[^\d\s])\s*%(?!\s*\w)", " ".join(one)) for one in self.columns)
+        return "%" if said or any(value.percent for value in values) or any(above) else ""
+
     def count(self, kind: str) -> int:
-        return sum(value.kind == kind for row in self.rows for value in row.values)
+        odd = sum("\\" in part for row in self.rows for part in row.label) if kind == "odd" else 0
+        return odd + sum(value.kind == kind for row in self.rows for value in row.values)
 
     def report(self) -> Iterator[str]:
         """What the reading did, line by line, and in the last one how many cells it understood."""
         yield from self.told
         taken = {"words": "is taken as words", "odd": "is not understood"}
         for row in self.rows:
+            for part in row.label:
+                if "\\" in part:
+                    yield f"line {row.line}: label '{part}' is not understood"
             for column, value in zip(self.columns, row.values, strict=True):
                 if value.kind in taken:
                     place = f"{'|'.join(row.label)} @ {'|'.join(column)}"
@@ -113,7 +124,7 @@ class Parsed:
         other = ("|".join(column) for column in self.columns if _OTHER.search(" ".join(column)))
         named = ", ".join(f"'{one}'" for one in other)
         own = f"one of another metric needs its own `metric` and `unit`{named and f': see {named}'}"
-        yield f"all columns are taken as {metric}, in one unit; {own}"
+        yield f"all columns are taken as {metric}, in one unit ({self.unit or 'fractions'}); {own}"
         if len(self.columns) > 1:
             said = "columns are one experiment until each has its own setting, such as a line"
             yield f'{said} `clients.data = "cifar10"`'
@@ -130,6 +141,9 @@ def parse(text: str) -> Parsed:
         raise FedreproError(f"the text is longer than {limits.FILE_BYTES:,} characters")
     if table_latex.BEGIN.search(text):
         grid = _latex(text)
+    elif hidden := _HIDDEN.search(text):
+        said = "something here is hidden from readers (by its style, or `hidden`); leave it out"
+        raise FedreproError(f"line {text.count(chr(10), 0, hidden.start()) + 1}: {said}")
     elif re.search(r"<table\b[^>]*>.*</table>", text, re.IGNORECASE | re.DOTALL):
         grid = _by_pandoc(text, "html", text)
     elif re.search(r"^\s*(?:\|?\s*:?-{2,}:?\s*(?:\||\s|$)|\+[-=:]+\+)", text, re.MULTILINE):
@@ -212,10 +226,6 @@ def _spread(rows: Sequence[Any], width: int) -> list[list[_Cell]]:
     return [[cell or _Cell() for cell in row] for row in made]
 
 
-def _tokens(text: str) -> list[str]:
-    return re.findall(r"[^\W_]+", text)
-
-
 def _csv(text: str) -> _Grid:
     rows = csv_rows(text, "line ")
     table_latex.bounded(len(rows), len(rows[0][1]) if rows else 0)
@@ -246,12 +256,16 @@ def _labelled(grid: _Grid) -> Parsed:
     labels = max(1, next(found, width - 1) - start)
     above_columns = ([label_of(texts[i][j]) for i in range(header)]
                      for j in range(start + labels, width))  # fmt: skip
+    percents = any(read.percent for i in body for read in reads[i][start + labels :])
     columns = [tuple(dict.fromkeys(filter(None, parts))) for parts in above_columns]
     made: list[ImportedRow] = []
     above, group = [""] * labels, ""
     for i in body:
         own = [label_of(text) for text in texts[i][start : start + labels]]
         values = reads[i][start + labels :]
+        for j, one in enumerate(values):
+            if percents and not one.percent and one.text.startswith("0."):
+                values[j] = Read(one.text, "odd")  # of 1, or a percent
         if _is_heading(rows[i][start:], labels):
             group, above = own[0], [""] * labels
             told.append(f"line {grid.lines[i]}: '{group}' is taken as heading of the rows below")
@@ -261,8 +275,6 @@ def _labelled(grid: _Grid) -> Parsed:
         above = [part or old for part, old in zip(own, above, strict=True)]
         label = tuple(filter(None, (group, *above))) or ("row",)
         made.append(ImportedRow(label, tuple(values), grid.lines[i]))
-        what = "holds what is not understood"
-        told += [f"line {grid.lines[i]}: label '{part}' {what}" for part in own if "\\" in part]
     if not made:
         raise FedreproError(_NO_TABLE)
     taken = Counter(value.how for row in made for value in row.values if value.how)
@@ -322,26 +334,15 @@ def _is_of_values(reads: Sequence[Read]) -> bool:
 
 def draft(parsed: Parsed, *, table: str, title: str, metric: str = "accuracy") -> str:
     """The TOML text of a spec of `parsed`."""
-    values = [value for row in parsed.rows for value in row.values if value.kind == "number"]
-    printed = [Printed.parse(value.text) for value in values]
-    unit = "%" if any(one.value is not None and abs(one.value) > 1 for one in printed) else ""
-    blocks = [
-        f'table   = {_text(table)}\ntitle   = {_text(title)}\nsection = "?"\n'
-        f'kind    = "empirical"\nmetric  = {_text(metric)}\nunit    = {_text(unit)}\n'
-        'notes   = ["A draft made by fedrepro new-table: section, margin and experiments are to '
-        'be filled in."]'
-    ]
-    if any(one.sd is not None for one in printed):
-        blocks.append(
-            "[sd]  # write `runs = 5` if each spread is of 5 runs; without it, none is judged"
-        )
-    blocks += [f"[[columns]]\nlabel = {_label(column)}" for column in parsed.columns]
-    blocks += [_row(row) for row in parsed.rows]
-    blocks.append(
-        f"[margin]\nvalue  = {'2.0' if unit else '0.02'}\n"
-        'reason = "draft: say how close is close enough, and why"'
+    has_spreads = any(" ± " in value.text for row in parsed.rows for value in row.values)
+    texts = {"table": table, "title": title, "metric": metric, "unit": parsed.unit}
+    return _DRAFT.read_text("utf-8").format(
+        **{name: _text(text) for name, text in texts.items()},
+        spreads=_SPREADS if has_spreads else "",
+        columns="\n\n".join(f"[[columns]]\nlabel = {_label(column)}" for column in parsed.columns),
+        rows="\n\n".join(map(_row, parsed.rows)),
+        margin="2.0" if parsed.unit else "0.02",
     )
-    return "\n\n".join([*blocks, _CLAIM]) + "\n"
 
 
 def _row(row: ImportedRow) -> str:
@@ -377,8 +378,3 @@ def _plain(text: str) -> str:
 
 def _label(parts: Sequence[str]) -> str:
     return _text(parts[0]) if len(parts) == 1 else f"[{', '.join(map(_text, parts))}]"
-
-
-def _text(text: str) -> str:
-    """A TOML string: JSON's, which is also TOML's."""
-    return json.dumps(text, ensure_ascii=False)

@@ -6,6 +6,7 @@ knows no text are defined for it.
 """
 
 import re
+from pathlib import Path
 
 from ..errors import FedreproError
 from . import limits
@@ -47,40 +48,19 @@ _HIDDEN = re.compile(
     r"|\\caption\*?\s*(?:\[[^\]]*\])?\s*\{(?:[^{}]|\{[^{}]*\})*\}",
     re.DOTALL,
 )
-_BETWEEN = re.compile(r"[@!]\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
+_COLUMN_TYPE = re.compile(
+    rf"\\(?:newcolumntype|NewColumnType)\s*\{{?(.)\}}?\s*(?:\[[^\]]*\]\s*)*({_GROUP})"
+)
+_BESIDE = re.compile(rf"[@!<>]\s*({_GROUP})")
+_SHOWS = re.compile(r"\\(?:text)?(?:pm|mp|cdot|times)|[^\s\\A-Za-z$|{}~]")
+_SILENT = re.compile(
+    r"\\[,;:! ]|\\(?!text|math|ensuremath|pm|mp|cdot|times)[A-Za-z]+\*?(?:\s*width)?"
+    rf"(?:\s*=?\s*[-\d.]*\s*(?:pt|em|ex|cm|mm|in|\\[a-z]+))?(?:\s*\[[^\]]*\]|\s*{_GROUP})*"
+)
+"""Commands of a column type that print nothing, with lengths, colours and other arguments."""
 _SIUNITX = re.compile(r"(?<![A-Za-z\\])S(?![A-Za-z])|\bsi\s*=")
 
-_NOT_SHOWN = (
-    "color phantom hphantom vphantom cite citep citet citealp label ref tnote tablefootnote"
-    " footnotemark vspace hspace cellcolor rowcolor"
-)
-_SECOND_SHOWN = "textcolor colorbox rotatebox raisebox scalebox"
-_SHOWN = "pmb textup textmd textsl textnormal underline mbox hbox operatorname uline tablenum"
-_SWITCHES = (
-    "tiny scriptsize footnotesize small normalsize large bfseries itshape mdseries upshape rmfamily"
-    " sffamily bf it rm centering raggedright raggedleft left right displaystyle relax scriptstyle"
-    " scriptscriptstyle textstyle boldmath unboldmath strut bigstrut xspace protect noindent"
-    " leavevmode null"
-)
-MEANINGS = "".join(
-    f"\\providecommand{{\\{name}}}{body}\n"
-    for names, body in (
-        (_NOT_SHOWN, "[2][]{}"),
-        (_SECOND_SHOWN, "[3][]{#3}"),
-        (_SHOWN, "[1]{#1}"),
-        ("makecell shortstack thead specialcell", "[2][]{{#2}}"),
-        (_SWITCHES, "{}"),
-        ("fcolorbox", "[3]{#3}"),
-        ("cmark checkmark", "{✓}"),
-        ("xmark", "{✗}"),
-        ("quad qquad", r"{\ }"),
-        ("S", "{§}"),
-        ("textpm", "{±}"),
-        ("textuparrow", "{↑}"),
-        ("textdownarrow", "{↓}"),
-    )
-    for name in names.split()
-)
+MEANINGS = Path(__file__).with_name("meanings.tex").read_text("utf-8")
 """What commands show that pandoc has no text for, as definitions; the author's own come first."""
 
 
@@ -107,12 +87,14 @@ def plain(text: str) -> tuple[str, tuple[int, int], int | None, bool]:
     opening = re.compile(head, re.DOTALL).match(text, first.end())
     if opening is None:
         raise _refused(text, first.start(), f"the {first[1]} has no column types")
-    spec, start = opening[1], opening.end()
-    for between in _BETWEEN.findall(spec):
-        put = re.sub(r"\\(?:hspace|extracolsep|kern)\*?\s*(?:\{[^{}]*\})?", "", between)
-        if re.search(r"\\pm|[^\s\\A-Za-z$|,;!:{}]", put):
-            said = f"the column type puts '{between}' between cells; write it in them"
-            raise _refused(text, first.start(), said)
+    spec, start = "", opening.end()
+    for found in [opening, *reversed([*_COLUMN_TYPE.finditer(text, 0, first.start())])]:
+        types = found[found.lastindex or 1] if found is opening or found[1] in spec else ""
+        spec += types  # of which a type defined before may be one
+        for put in _BESIDE.findall(types):
+            if _SHOWS.search(_SILENT.sub("", put)):
+                said = f"the column type puts {put} beside cells; write them as they are printed"
+                raise _refused(text, found.start(), said)
     if other := re.compile(r"\\(?:input|include)(?![A-Za-z])").search(text, start, end):
         said = "rows come from another file; put them in the place of this command"
         raise _refused(text, other.start(), said)

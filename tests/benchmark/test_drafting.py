@@ -110,8 +110,15 @@ def test_a_row_is_bound_to_the_method_that_its_own_label_names() -> None:
 def test_columns_of_another_metric_are_named() -> None:
     table = "Method,Error (%),Time (s),CIFAR-10\nFedAvg,30.0,88.5,70\n"
     (said, *_) = parse(table).lacks("accuracy")
-    assert said.startswith("all columns are taken as accuracy, in one unit; one of another metric")
+    assert said.startswith("all columns are taken as accuracy, in one unit (%); one of another")
     assert said.endswith("`metric` and `unit`: see 'Error (%)', 'Time (s)'")
+
+
+def test_a_sign_of_percent_sets_the_unit() -> None:
+    cells = {"A,0.4 ± 0.1%": "%", "Err. [%],0.4": "%", "A at 10 %,0.4": "", "A,0.4 (↑2%)": ""}
+    for cell, unit in cells.items():
+        parsed = parse("Method,{}\nFedAvg,{}\n".format(*cell.split(",")))
+        assert tomllib.loads(draft(parsed, table="1", title="t"))["unit"] == unit
 
 
 def test_a_raised_mark_is_no_raised_spread() -> None:
@@ -119,6 +126,7 @@ def test_a_raised_mark_is_no_raised_spread() -> None:
     for kind, raised in marks.items():
         read = [table_cells.read_cell(f"70.1^{{{mark}}}") for mark in raised]
         assert {one.kind for one in read} == {kind}
+    assert table_cells.read_cell("70.1^{2}").how == "raised digits taken as those of notes"
 
 
 NAMES = st.text(
@@ -154,11 +162,13 @@ def test_the_command_says_what_it_read_and_passes_no_draft_that_lost_something(
     assert "paper" not in paper["profiles"], "a draft is held against no print"
     assert main([*arguments, "B.7"]) == 2
     assert "is there already" in capsys.readouterr().err
-    source.write_text(CSV)
-    assert main([*arguments, "B.8"]) == 1
-    told = capsys.readouterr().out
-    assert "passes" not in told
-    assert "line 4: FedProx @ A: '1/2' is not understood" in told
+    odd = {"FedProx,1/2": "FedProx @ A: '1/2'", "\\x,1": "label '\\x'"}
+    for number, (row, said) in enumerate(odd.items()):
+        source.write_text(CSV.replace("FedProx,1/2", row))
+        assert main([*arguments, f"C.{number}"]) == 1
+        told = capsys.readouterr().out
+        assert "passes" not in told
+        assert f"line 4: {said} is not understood" in told
 
 
 @pytest.mark.parametrize(("option", "value"), [("--paper", "../x"), ("--table", "a b")])

@@ -59,7 +59,7 @@ def execute(args: argparse.Namespace) -> int:
     problems, _ = check([load_paper(args.paper, root)])
     print(*problems, *parsed.report(), sep="\n")
     if parsed.count("odd"):
-        print("the draft holds these cells as words, each with a ?: write them as they are printed")
+        print("the draft holds these cells as words, each with a ?: write all as it is printed")
     elif not problems:
         print(f"it passes `fedrepro check {args.paper}`; now fill in paper.toml, and here section,")
         print("margin, methods and claims")
