@@ -4,6 +4,7 @@ Working on raw data lets one reading report every mistake: parts of a wrong shap
 `benchmark.spec.model` reports, are passed over here.
 """
 
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -236,8 +237,9 @@ def _label(binding: Toml) -> str | None:
 def _check_unique(found: list[tuple[KeyPath, Any]], key: str, report: FileProblems) -> None:
     first: dict[str, KeyPath] = {}
     for path, name in found:
-        if isinstance(name, str) and first.setdefault(name, path) != path:
-            report.add((*path, key), f"'{name}' is taken by {dotted(first[name])}")
+        one = unicodedata.normalize("NFC", " ".join(str(name).split()))
+        if isinstance(name, str) and first.setdefault(one, path) != path:
+            report.add((*path, key), f"'{name}' is taken by {dotted(first[one])}")
 
 
 def _check_readings(claims: Placed, report: FileProblems) -> None:

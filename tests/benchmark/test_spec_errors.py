@@ -194,6 +194,8 @@ metric = "accuracy" =>
     19: rows[2].label: 'FedAvg|None' is taken by rows[1]
 "T = 100" => "T = 25"
     11: columns[2].label: 'T = 25' is taken by columns[1]
+"T = 100" => "T  = 25 "
+    11: columns[2].label: 'T = 25 ' is taken by columns[1]
 "T = 100" => "T | 100"
     11: columns[2].label: must not contain | or ' (claims name cells by labels): 'T | 100'
 [margin] => [[claims]]\nid = "better"\nsays = "s"\nholds = "h"\n[margin]
