@@ -16,6 +16,7 @@ import importlib
 import inspect
 import math
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -99,25 +100,31 @@ def _numbered(name: str, found: RawParts) -> tuple[dict[Part, Stored], int]:
     if apart := sorted({*map(str, classes)} ^ {*map(str, tested)}):
         said = f"only one has {', '.join(apart[:6])}"
         raise DataError(f"{name}: train and test must have the same classes; {said}")
-    words = Counter(" ".join(str(one).split()) for one in classes)
-    if twice := [word for word, n in words.items() if n > 1]:
-        raise DataError(f"{name}: spaces alone tell labels '{twice[0]}' apart; write them one way")
+    words = [unicodedata.normalize("NFC", " ".join(str(one).split())) for one in classes]
+    if twice := [word for word, n in Counter(words).items() if n > 1]:
+        raise DataError(f"{name}: spaces or Unicode forms alone tell labels '{twice[0]}' apart")
+    cases = Counter(map(str.casefold, words))
+    alone = [word for word in words if word[:1] == "-" or cases[word.casefold()] > 1]
+    of_labels = f"labels taken as classes of their own: {', '.join(alone[:6])}" if alone else None
     planes = {part: _planes(name, one[0]) for part, one in found.items()}
     if len(shapes := {one.shape[1:] for one in planes.values()}) > 1:
         raise DataError(f"{name}: its parts hold images of several shapes: {sorted(shapes)}")
     known, parts = set[bytes](), dict[Part, Stored]()
     for part in (one for one in PARTS if one in found):
         _, labels, note = found[part]
-        labelled, notes = None, [note] if note else []
+        labelled, notes = None, [*filter(None, (note, of_labels))]
+        held = [hashlib.sha256(one.tobytes()).digest() for one in planes[part]]
+        if 0 < (most := planes[part].max(initial=0)) < 128:
+            notes.append(f"the brightest pixel is {most} of 255")
         if part != "unlabeled":
             labelled = torch.from_numpy(np.searchsorted(classes, labels))
-            held = [hashlib.sha256(one.tobytes()).digest() for one in planes[part]]
             classes_of = Counter(one for one, _ in {*zip(held, labels.tolist(), strict=True)})
             if mixed := sum(classes_of[one] > 1 for one in held):
                 notes.append(f"{mixed} of {len(held)} images also stand under another class")
-            if same := sum(one in known for one in held):
-                notes.append(f"{same} of {len(held)} test images are training images, too")
-            known |= {*held}
+        if same := sum(one in known for one in held):
+            also = "test images are training" if part == "test" else "unlabelled images are test"
+            notes.append(f"{same} of {len(held)} {also} images, too")
+        known = {*held}  # of the part before
         # What a checksum names is what was meant, whatever its maker says of releases.
         own = torch.from_numpy(planes[part]), labelled, True, name, "; ".join(notes) or None
         parts[part] = Stored(*own)
@@ -189,27 +196,29 @@ def _of_csv(file: Path) -> RawParts:
         raise DataError(f"{file}: pixels must be whole numbers from 0 to 255, in every line")
     labels = table["label"].to_numpy()
     words = labels.astype(str) if labels.dtype.kind == "O" else labels
-    for channels in (1, 3):
+    for channels, note in (1, None), (3, "red, green and blue are taken from columns in turn"):
         side = math.isqrt(pixels.shape[1] // channels)
         if side and channels * side**2 == pixels.shape[1]:
             images = pixels.astype(np.uint8).reshape(-1, side, side, channels)
-            return _by_split(file, images, words, table["split"])
+            return _by_split(file, images, words, table["split"], note)
     raise DataError(f"{file}: {pixels.shape[1]} pixels make no square image; save it as .npz")
 
 
 def _refuse_disorder(file: Path, names: Sequence[str]) -> None:
-    """`DataError` if a column is named as no pixel, or its last number is below one before."""
+    """`DataError` if a column is named as no pixel, or as one that goes before its neighbour."""
     kinds = Counter(re.sub(r"\d+", "#", name) for name in names)
-    most, reached = max(kinds.values(), default=0), Counter[str]()
+    most, places = max(kinds.values(), default=0), list[tuple[list[int], list[int]]]()
     for name in names:
-        if kinds[re.sub(r"\d+", "#", name)] < most:
+        if kinds[kind := re.sub(r"\d+", "#", name)] < most:
             said = "is named unlike most: leave it out, or name it as them if it is a pixel"
             raise DataError(f"{file}: column '{name}' {said}")
-        row, (*_, number) = re.sub(r"\d+(?=\D*$)", "#", name), ("0", *re.findall(r"\d+", name))
-        if int(number) < reached[row]:
-            said = f"stands after number {reached[row]}: order the columns by number"
-            raise DataError(f"{file}: column '{name}' {said}")
-        reached[row] = int(number)
+        # Of r, g, b and of red, green, blue, the first is the last in the alphabet.
+        colour = [-ord(letter) for letter in kind] if len(kinds) == 3 else []
+        place = [int(one) for one in re.findall(r"\d+", name)], colour
+        if places and place < places[-1]:
+            said = "stands too late: pixels go row by row, in colour as r0 g0 b0 r1"
+            raise DataError(f"{file}: column '{name}' {said}, and numbers in their names rise")
+        places.append(place)
 
 
 def _by_split(

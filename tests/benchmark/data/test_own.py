@@ -97,6 +97,12 @@ def test_images_in_both_training_and_test_are_counted(tmp_path: Path) -> None:
     other, said = "images also stand under another class", "test images are training images, too"
     assert parts["train"].note == f"arrays that were not read: more; 2 of 12 {other}"
     assert parts["test"].note == f"arrays that were not read: more; 3 of 12 {other}; 3 of 12 {said}"
+    changed = {"labels": np.array(["-1", "A", "a"])[LABELS], "images": images // 16}
+    changed["split"] = np.where(np.arange(N) < 4, "unlabeled", SPLIT)
+    parts = content("own.npz", save_npz(tmp_path, **changed)).parts
+    told = "labels taken as classes of their own: -1, A, a; the brightest pixel is 15 of 255"
+    assert parts["train"].note == told
+    assert parts["unlabeled"].note.endswith("; 4 of 4 unlabelled images are test images, too")
     save_images(tmp_path)
     (tmp_path / "own/test").rename(tmp_path / "other")
     (tmp_path / "own/test").symlink_to("train")
@@ -121,7 +127,11 @@ def test_data_are_found_where_one_stands_and_else_missing(
         ({"images": pictures() % 2}, r"must be uint8 \(0 to 255\), not 0 and 1 alone"),
         ({"images": pictures().reshape(N, -1)}, r"\(12, 16\) is no shape of images"),
         ({"images": pictures()[:, :1, :, None]}, r"\(12, 1, 4, 1\) is no shape of images"),
-        ({"labels": np.array(["a  b", "a b", "b"])[LABELS]}, "spaces alone tell labels 'a b'"),
+        ({"labels": np.array(["a  b", "a b", "b"])[LABELS]}, "alone tell labels 'a b' apart"),
+        (
+            {"labels": np.array(["o\u0308", "\u00f6", "b"])[LABELS]},
+            "alone tell labels '\u00f6' apart",
+        ),
         ({"split": np.full(N, "val")}, "has unknown parts: val; parts are train, test, unlabeled"),
         ({"split": np.full(N, "train")}, "no images in part 'test'"),
         ({"labels": np.where(SPLIT == "test", 3, LABELS)}, "only one has 0, 1, 2, 3"),
@@ -145,7 +155,10 @@ def test_arrays_that_are_no_data_set_are_refused(
         ("label,split,a\n1,train,2.5\n", "whole numbers from 0 to 255"),
         ("label,split,a\n1,train,256\n", "whole numbers from 0 to 255"),
         ("label,split,a,b\n1,train,2,3\n", "2 pixels make no square image"),
-        ("label,split,2x9,2x10,3x10,3x9\n1,train,1,2,3,4\n", "'3x9' stands after number 10"),
+        ("label,split,2x9,2x10,3x10,3x9\n1,train,1,2,3,4\n", "'3x9' stands too late: pixels go"),
+        ("label,split,u0v0,u1v0,u0v1\n1,train,1,2,3\n", "'u0v1' stands too late"),
+        ("label,split,red1,red2,green1,green2,blue1,blue2\n1,train,1,2,3,4,5,6\n", "'green1' st"),
+        ("label,split,8B,8G,8R,9B,9G,9R\n1,train,1,2,3,4,5,6\n", "'8G' stands too late"),
         (",label,split,1,2,3\n0,1,train,1,2,3\n", "'Unnamed: 0' is named unlike most"),
         ("label,split,a\n1,train,2\n,test,2\n", "line 3: there is an empty cell"),
         ("", "cannot be read: EmptyDataError"),
