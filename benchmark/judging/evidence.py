@@ -149,7 +149,9 @@ class Evidence:
         return tuple(found)
 
     def notes(self, cells: Iterable[PlannedCell]) -> Iterator[str]:
-        """What a reader must know of the data of cells, where no deviation says it."""
+        """What a reader must know of runs and data of cells, where no deviation says it."""
+        cells = () if self.given is not None else tuple(cells)
+        yield from dict.fromkeys(said for one in cells for said in one.cautions)
         used = (pair for one in cells for pair in self._data_of(one))
         yield from dict.fromkeys(
             f"{portion}: {facts['note']}"

@@ -10,14 +10,15 @@ from ..config import RunConfig
 from ..errors import SpecError
 from ..spec import authors, names, settings
 from ..spec.lines import KeyPath
-from ..spec.model import AS_PUBLISHED, Cell, CellKey, Paper, Table
-from ..spec.problems import FileProblems, Problem, in_order, read_text
+from ..spec.model import AS_PUBLISHED, Cell, CellKey, Paper, Table, matches
+from ..spec.problems import FileProblems, Problem, in_order, read_text, suggestion
 from .plan import bound_in, idle_settings, planned_cell, refused
 from .resolve import ENDS, Resolver, UnresolvedError, metric_of
 
 
-def check(papers: Sequence[Paper]) -> tuple[tuple[Problem, ...], tuple[str, ...]]:
-    """What is wrong with loaded papers, and the names in them that nothing implements yet.
+def check(papers: Sequence[Paper]) -> tuple[tuple[Problem, ...], tuple[str, ...], list[Problem]]:
+    """What is wrong with loaded papers, the names in them that nothing implements yet, and what
+    must be known of how their runs are set up (`cautions`), which is no mistake.
 
     Wrong are options that a method refuses, settings of a row or column that none of its runs
     takes, profiles that read a round which is never reached or that set out to change what no
@@ -26,8 +27,13 @@ def check(papers: Sequence[Paper]) -> tuple[tuple[Problem, ...], tuple[str, ...]
     """
     problems: list[Problem] = list(authors.check_all())
     missing: dict[tuple[str, str], dict[str, None]] = {}
+    cautions = dict[Problem, None]()
     for paper in papers:
-        problems += _Checker(paper).check()
+        checker = _Checker(paper)
+        problems += checker.check()
+        for known in checker.published.known.values():
+            file = paper.table(known.cell.table).file
+            cautions |= dict.fromkeys(Problem(file, None, said) for said in known.cautions)
         for bound in (one for table in paper.tables for one in bound_in(table)):
             named = [(what, name) for _, what, name in names.used(bound.experiment)]
             if bound.metric is not None and bound.kind == "empirical":
@@ -37,7 +43,7 @@ def check(papers: Sequence[Paper]) -> tuple[tuple[Problem, ...], tuple[str, ...]
                     missing.setdefault(one, {})[f"{paper.id} {bound.table}"] = None
     told = (f"{what} '{name}' ({', '.join(at)}{names.beside(name)})"
             for (what, name), at in sorted(missing.items()))  # fmt: skip
-    return in_order(problems), tuple(told)
+    return in_order(problems), tuple(told), [*cautions]
 
 
 class _Checker:
@@ -77,6 +83,12 @@ class _Checker:
         report = FileProblems(self.paper.file, read_text(self.paper.file))
         for path, said in self._idle_overrides() if seen else ():
             report.add(path, said)
+        rows = [one.label for table in self.paper.printed for one in table.row_entries]
+        for key in ("own", "baselines"):
+            for i, pattern in enumerate(getattr(self.paper, key)):
+                if not any(matches(pattern, row) for row in rows):
+                    near = suggestion(pattern, {"|".join(row) for row in rows})
+                    report.add((key, i), f"'{pattern}' is no row of this paper{near}")
         yield from report.problems
 
     def _controls(self) -> Iterator[tuple[str, int, str]]:

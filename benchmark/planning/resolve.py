@@ -19,6 +19,7 @@ from ..spec.layers import AT, Layered, SettingsLayer, layered
 from ..spec.model import AS_PUBLISHED, Cell, Experiment, Origin, Override, Profile
 from ..spec.names import NONE
 from ..spec.settings import PRECISION, get
+from .cautions import cautions
 
 MEASUREMENTS = {
     "relevance": "relevance",
@@ -48,7 +49,7 @@ class PlannedCell:
 
     read: after the profile's overrides (T = 25 may be read at round 5).
     departures: what profile, `--on` and `--set` changed of what this run depends on.
-    used: the paths of the settings that the run takes.
+    used: the paths of the settings that the run takes. cautions: of `planning.cautions`.
     """
 
     config: RunConfig | None
@@ -57,6 +58,7 @@ class PlannedCell:
     departures: tuple[Departure, ...] = ()
     cell: Cell = field(kw_only=True)
     used: frozenset[str] = frozenset()
+    cautions: tuple[str, ...] = ()
 
 
 class Resolver:
@@ -65,7 +67,7 @@ class Resolver:
     on: a data set of the profile's `on`. sets: what `--set` changes, by path. metrics: of other
     packages, which every federated run measures. pin: the name of data of one's own with the
     checksum of their content. effective: positions of the profile's overrides that changed
-    something in a cell so far.
+    something in a cell so far. known: the first cell of each experiment.
     """
 
     def __init__(
@@ -81,7 +83,7 @@ class Resolver:
         self._sets: list[SettingsLayer] = [
             (Origin("set", why), Override(path, why, value)) for path, value in (sets or {}).items()
         ]
-        self._known: dict[tuple[Any, ...], PlannedCell] = {}
+        self.known: dict[tuple[Any, ...], PlannedCell] = {}
         self.effective: set[int] = set()
 
     def overrides(self, bound: Cell) -> tuple[Override, ...]:
@@ -101,7 +103,7 @@ class Resolver:
         is_own = not names.exists("metric", metric) or metric in MEASUREMENTS
         overrides = self.overrides(bound)
         key = settings.key_of(bound.experiment), bound.read, is_own and metric, repr(overrides)
-        if key not in self._known:
+        if key not in self.known:
             layers = [*((Origin("profile", one.why), one) for one in overrides), *self._sets]
             below = Layered({**bound.experiment, AT: bound.read}, {})
             changed = layered(layers, below)
@@ -109,10 +111,12 @@ class Resolver:
             if self._pin is not None:
                 changed = layered(_pins(changed.settings, self._pin), changed)
             found = _resolved(bound, changed, below.settings, metric, self._metrics)
-            if found.config is not None and self.profile.series:
-                found = replace(found, config=found.config.in_seed_block(self.profile.series))
-            self._known[key] = found
-        return replace(self._known[key], cell=bound)
+            if (run := found.config) is not None:
+                told = tuple(cautions(bound, run, layers))
+                run = run.in_seed_block(self.profile.series)
+                found = replace(found, config=run, cautions=told)
+            self.known[key] = found
+        return replace(self.known[key], cell=bound)
 
     def counting_run(self, cell: Cell) -> RunConfig | None:
         """The run that counts the costs of an analytic cell; None for cells that are not counted.

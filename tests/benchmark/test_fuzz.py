@@ -153,7 +153,7 @@ def specs(inside: Path) -> Reader:
         paper = load_paper("cpcfl", inside)
         if change is damaged and draw.random() < 0.9:
             return
-        problems, _ = check([paper])
+        problems, *_ = check([paper])
         if problems:
             assert not any("\n" in str(problem) for problem in problems)
             raise SpecError(str(problems[0]))

@@ -9,12 +9,13 @@ import pytest
 
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.spec import authors, names, settings
+from fedrepro.benchmark.spec.settings import merge
 from fedrepro.benchmark.store import fingerprint
 from fedrepro.benchmark.store.fingerprint import unfollowed
 from fedrepro.cli import main
 from fedrepro.methods import registry
 from fedrepro.methods.federated.supervised.fedavg import FedAvg
-from tests.benchmark.small_papers import Make
+from tests.benchmark.small_papers import TINY, Make, as_published
 
 MODULE = '''"""Federated averaging that keeps a share of the old model."""
 
@@ -86,6 +87,17 @@ def test_a_module_is_found_where_one_stands_and_hides_nothing(package: Path) -> 
         assert not registry.is_module(name)
     with pytest.raises(registry.UnknownNameError, match=r"ownpackage\.nothing"):
         registry.module_of("federated", "ownpackage.nothing")
+
+
+def test_what_a_class_lacks_of_the_settings_of_its_bases_authors_is_said(package: Path) -> None:
+    def said(method: str, **training: object) -> tuple[str, ...]:
+        own = {"method": method, "training": {"batch_size": 64, "learning_rate": 0.1, **training}}
+        return as_published(merge(TINY, own), "accuracy").cautions
+
+    takes = "whose row takes its authors' optimizer sgd, sgd_momentum 0.9; this one takes adam, 0.0"
+    assert said(NAME, weight_decay=0.1) == (f"{NAME} extends fedavg, {takes}",)
+    assert said("fedavg") == said("fedprox") == ()
+    assert said(NAME, weight_decay=0.0, optimizer="adamw", sgd_momentum=0.5) == ()
 
 
 def test_a_broken_package_ends_no_command_and_is_named(

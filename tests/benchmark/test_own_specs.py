@@ -20,11 +20,15 @@ def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_by_default_the_folder_tables_where_one_stands_counts() -> None:
+def test_by_default_the_folder_tables_where_one_stands_counts(capsys: Said) -> None:
     assert searched() == (tables_root(),)
     write_papers(HERE, ["mine"])
     assert searched() == (HERE, tables_root())
     assert {"mine", "cpcfl", "fcl"} <= set(paper_folders(searched()))
+    Path(HERE, "other").mkdir()
+    Path(HERE, "other", "Paper.toml").touch()
+    main(["check", "mine"])
+    assert "tables/other holds no paper.toml, spelt like that" in capsys.readouterr().err
 
 
 def test_the_variable_replaces_the_default_and_the_option_replaces_both(

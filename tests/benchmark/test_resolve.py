@@ -203,3 +203,19 @@ def test_a_run_of_another_series_starts_from_one_of_that_series(tiny_config: Mak
     assert len({ordinary.key, other.key, ordinary.in_seed_block(1).key}) == 3
     assert RunConfig.from_dict(json.loads(json.dumps(other.as_dict()))) == other
     assert other.description == "fedavg on digits, started from simclr on digits, series 2"
+
+
+@pytest.mark.parametrize(
+    ("section", "change", "told"),
+    [
+        ("clients", {"test_part": "train-30"}, "fedavg of digits/train-30"),
+        ("pretraining", {"method": "simclr", "part": "test"}, "fedavg of digits/test"),
+        ("evaluation", {"protocol": "linear-probe", "part": "test"}, "linear-probe of digits/test"),
+        ("clients", {"part": "train-70", "test_part": "train-30"}, ""),
+    ],
+)
+def test_training_on_test_images_is_said(
+    tiny: dict[str, Any], section: str, change: dict[str, Any], told: str
+) -> None:
+    said = as_published(merge(tiny, {section: change}), "accuracy").cautions
+    assert "".join(said) == told.replace(" of ", " is tested on images that it was trained on: ")

@@ -71,7 +71,8 @@ def trained(plan: Plan, store: Store, args: argparse.Namespace) -> Mapping[str, 
     from fedrepro.benchmark.execution.until_decided import train_until_decided
     from fedrepro.benchmark.store.fingerprint import unfollowed
 
-    for sentence in unfollowed(plan.runs):
+    cautions = dict.fromkeys(said for one in plan.cells for said in one.cautions)
+    for sentence in (*unfollowed(plan.runs), *cautions):
         complain(sentence)
     # In this very process a debugger may wait for words, over which no bar is drawn.
     no_bar = Console(stderr=True, highlight=False, force_terminal=False)

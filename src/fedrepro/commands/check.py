@@ -4,7 +4,7 @@ import argparse
 
 from fedrepro.benchmark.judging.published_value import narrow_margins
 from fedrepro.benchmark.planning.check import check
-from fedrepro.benchmark.spec.folders import HERE, tables_root
+from fedrepro.benchmark.spec.folders import HERE, PAPER_FILE, searched, tables_root
 from fedrepro.commands import _options as options
 from fedrepro.commands._terminal import complain, folded
 
@@ -15,14 +15,17 @@ ARGUMENTS = options.PAPERS
 def execute(args: argparse.Namespace) -> int:
     """2 if there are problems, else 1 if a name is not implemented."""
     papers = options.papers(args)
-    problems, unimplemented = check(papers)
+    problems, unimplemented, cautions = check(papers)
     if not args.papers and all(paper.file.parents[1] == tables_root() for paper in papers):
         complain(f"./{HERE} holds no paper of yours: fedrepro's own are checked; give --specs")
+    folders = {file.parent for root in searched(args.specs) for file in root.glob("*/*.toml")}
+    for folder in sorted(one for one in folders if not (one / PAPER_FILE).is_file()):
+        complain(f"{folder} holds no {PAPER_FILE}, spelt like that: its TOML files are not checked")
     for problem in problems:
         print(problem)
     for missing in unimplemented:
         print(folded(f"NOT IMPLEMENTED: {missing}; its cells cannot run"))
-    for warning in narrow_margins(papers):
+    for warning in (*narrow_margins(papers), *cautions):
         print(folded(f"warning: {warning}"))
     tables = [table for paper in papers for table in paper.printed]
     cells, claims = (sum(len(getattr(one, name)) for one in tables) for name in ("cells", "claims"))

@@ -56,7 +56,7 @@ def execute(args: argparse.Namespace) -> int:
     paper = template("paper.toml", id=args.paper, published=_PUBLISHED)
     new = {} if (folder / PAPER_FILE).exists() else {folder / PAPER_FILE: paper}
     write_new({**new, folder / f"{args.table}.toml": text})
-    problems, _ = check([load_paper(args.paper, root)])
+    problems, *_ = check([load_paper(args.paper, root)])
     print(*problems, *parsed.report(), sep="\n")
     if parsed.count("odd"):
         print("the draft holds these cells as words, each with a ?: write all as it is printed")
