@@ -13,15 +13,18 @@ from torch import Tensor
 
 from ..checkpoint import NEVER, Checkpoint
 from ..data.federation import Federation, ImageSet
-from ..metrics import Evaluation, classification, fairness
+from ..metrics import Evaluation, classification, fairness, headroom, images
 from ..metrics.base import Metric
+from ..metrics.cluster_agreement import OF_CLUSTERS
 from ..nn.layers import is_buffer
 from ..outcome import Curve, DivergedError, Outcome
 from ..state import n_parameters
 from .base import FederatedMethod, Memory, Message, ProgressCallback, Round, Server, Task
 
-SCORES = {*classification.METRICS, *fairness.SCORES}
-"""Metrics that need labels of test images."""
+_BY_LABELS = {*classification.METRICS, *fairness.SCORES, "undefined_auroc"}
+_BY_PROTOCOLS = {*OF_CLUSTERS, "silhouette", *headroom.METRICS, *images.METRICS}
+SCORES = (_BY_LABELS | _BY_PROTOCOLS) - {"occupied_clusters"}
+"""What needs labels of test images, and what protocols alone measure."""
 _DIRECTIONS = ("downloaded_bytes", "uploaded_bytes")
 
 
@@ -111,7 +114,8 @@ def run(
         training = _begun(method, task, training.attempt + 1, wasted)
 
     history, server = training.history, training.server
-    encoder, facts = method.encoder(server), {**history.counts, **method.counts(server)}
+    encoder, counts = method.encoder(server), method.counts(server)
+    facts = {**history.counts, **counts}
     _check_finite(method.exchanges, encoder=encoder, counts=_numbers(facts))
     drawn = task.model.new(torch.Generator())
     weights = {name: value for name, value in drawn.items() if not is_buffer(name)}
@@ -120,9 +124,10 @@ def run(
         "shared_images": federation.n_shared_images(),
         "restarts": training.attempt,
         "wasted_bytes": training.wasted,
+        "exchanges": training.t,
         **history.exchanged,
     }
-    if given := counted.keys() & facts.keys():
+    if given := counted.keys() & facts.keys() | SCORES & counts.keys():
         raise ValueError(f"{sorted(given)} are counted by the loop")
     of_clients = {"group": federation.group.cpu().numpy()}
     if federation.train.labels is not None:
@@ -189,8 +194,9 @@ def _scored(
     found: Evaluation, answers: Federation, final: bool, metrics: Mapping[str, Metric]
 ) -> Evaluation:
     """With the metrics of what a method predicted; answers: with the labels of test images."""
-    if boasted := found.metrics.keys() & SCORES:
-        raise ValueError(f"{sorted(boasted)} are measured by the loop, from what a method predicts")
+    if boasted := {*found.metrics, *found.per_client, *found.counts} & SCORES:
+        said = "are measured by the loop or a protocol, from what a method predicts or trains"
+        raise ValueError(f"{sorted(boasted)} {said}")
     if found.predicted is None:
         return found
     labels = answers.test_labels()

@@ -198,14 +198,17 @@ def test_no_label_of_a_test_image_is_within_reach_of_a_method() -> None:
     assert outcome.metrics == plain.metrics
 
 
-class Boasts(FedAvg):
-    def evaluate(self, task: Task, server: Server, memory: ClientMemory, final: bool) -> Evaluation:
-        return Evaluation({"accuracy": 1.0})
+def says(**what: dict[str, Any]) -> type[FedAvg]:
+    class Says(FedAvg):
+        def evaluate(self, *given: Any) -> Evaluation:
+            return replace(super().evaluate(*given), **what)
+
+    return Says
 
 
 class CountsItself(FedAvg):
     def counts(self, server: Server) -> dict[str, float]:
-        return {"uploaded_bytes": 5.0}
+        return {"uploaded_bytes": 5.0, "undefined_auroc": 0.0}
 
 
 class OtherTest(FedAvg):
@@ -227,8 +230,10 @@ class FewerClients(FedAvg):
     ("method", "told"),
     [
         (FewerClients, r"must predict all \d+ test images of 3 clients, not \d+ of 2$"),
-        (Boasts, r"\['accuracy'\] are measured by the loop"),
-        (CountsItself, r"\['uploaded_bytes'\] are counted by the loop"),
+        (says(metrics={"accuracy": 1.0}), r"\['accuracy'\] are measured by the loop"),
+        (says(metrics={"ari": 0.9}), r"\['ari'\] are measured by the loop or a protocol"),
+        (says(per_client={"accuracy": torch.ones(3)}), r"\['accuracy'\] are measured by"),
+        (CountsItself, r"\['undefined_auroc', 'uploaded_bytes'\] are counted by the loop"),
         (OtherTest, "must leave the test images"),
         (FewerTests, "none more or less often"),
     ],
