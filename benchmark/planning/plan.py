@@ -58,8 +58,8 @@ class Plan:
 
     @property
     def is_protected(self) -> bool:
-        """Whether the profile declares the number of trials, so that claims keep their 5 %."""
-        return bool(self.looks) or not self.has_other_trials
+        """Whether the profile declares trials and their number, so that claims keep their 5 %."""
+        return not self.has_other_series and (bool(self.looks) or not self.has_other_trials)
 
     def seeds(self, config: RunConfig) -> tuple[int, ...]:
         """The trials of a run: fewer where every later run starts from one and the same trial.
@@ -342,26 +342,29 @@ def refused(paper: Paper, runs: Mapping[CellKey, RunConfig]) -> Iterator[tuple[T
 
 
 def idle_settings(table: Table) -> Iterator[tuple[KeyPath, str]]:
-    """By path, what a row or column sets and no run of its cells takes. Nothing is said where a
-    run is not known, or a formula takes what it needs; some rows name a method for readers alone.
+    """By path, what a table, row or column sets and no run of its cells takes. Nothing is said
+    where a run is not known, or a formula takes what it needs. Some rows name a method for readers.
     """
-    published, takes = Resolver(AS_PUBLISHED), dict[tuple[str, Label], list[frozenset[str]]]()
+    published, takes = Resolver(AS_PUBLISHED), dict[tuple[Any, Label], list[frozenset[str]]]()
     for bound in bound_in(table):
         used = frozenset[str]()
         if bound.kind == "empirical":
             with suppress(SpecError):  # told where the cell stands
                 used = published.resolve(bound, metric_of(bound)).used
-        for at in (("rows", bound.row), ("columns", bound.column)):
-            takes.setdefault(at, []).append(used)
-    for section, entries in (("rows", table.row_entries), ("columns", table.column_entries)):
-        for i, one in enumerate(entries):
-            found = takes.get((section, one.label), [])
-            taken = frozenset[str]().union(*found)
-            for path, _ in settings.leaves(one.experiment) if all(found) and taken else ():
-                if path not in {"method", "evaluation.protocol", *taken}:
-                    near = nearest(path, taken, cutoff=0.0)
-                    said = f"no run of this {section[:-1]} takes it (nearest: '{near}')"
-                    yield (section, i, *path.split(".")), f"{said}; correct it or leave it out"
+        for place in (("rows", bound.row), ("columns", bound.column), ("experiment", ())):
+            takes.setdefault(place, []).append(used)
+    placed: list[tuple[KeyPath, Any]] = [(("experiment",), table)]
+    placed += [(("rows", i), one) for i, one in enumerate(table.row_entries)]
+    placed += [(("columns", i), one) for i, one in enumerate(table.column_entries)]
+    for at, one in placed:
+        found = takes.get((at[0], getattr(one, "label", ())), [])
+        taken = frozenset[str]().union(*found)
+        for path, _ in settings.leaves(one.experiment) if all(found) and taken else ():
+            if path not in {"method", "evaluation.protocol", *taken}:
+                near = nearest(path, taken, cutoff=0.0)
+                what = "table" if one is table else str(at[0])[:-1]
+                said = f"no run of this {what} takes it (nearest: '{near}')"
+                yield (*at, *path.split(".")), f"{said}; correct it or leave it out"
 
 
 def bound_in(table: Table) -> Iterator[Cell]:

@@ -48,6 +48,7 @@ def test_without_looks_the_trials_of_the_profile_alone_are_protected() -> None:
     for trials, protected in ((None, True), (declared, True), (declared + 1, False)):
         plan = make_plan(paper, "reduced", trials=trials)
         assert (plan.looks, plan.is_protected) == ((), protected)
+    assert not make_plan(paper, "reduced", series=9).is_protected
 
 
 @pytest.mark.parametrize(

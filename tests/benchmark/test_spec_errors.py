@@ -179,6 +179,9 @@ value = 2.0 => value = 71.2
 published = [41.2, 42.3] => published = [41.2, 42.3]\npretraining.epochs = 3
     17: rows[1].pretraining.epochs: no run of this row takes it (nearest: 'pretraining.method');
         correct it or leave it out
+unit = "%" => unit = "%"\nexperiment = { pretraining.data = "digits", training.proximal_weight = 1 }
+    7: experiment.training.proximal_weight: no run of this table takes it (nearest:
+        'training.weight_decay'); correct it or leave it out
 72.3, => 172.3,
     24: rows[2].published[2]: 172.3% is no accuracy, which is 0 to 100%; if it is another
         metric, its row or column names it
@@ -230,6 +233,9 @@ method = "cpcfl" => method = "cpcfl"\nclients.count = 2
 IN_A_PAPER = r"""
 id = "made-up" => id = "other"
     1: id: 'other' must be the name of the folder, 'made-up'
+year = 2023 => year = 2023\nown = ["CPCFL|*", "CP-CFL|*"]\nbaselines = ["IFCA"]
+    5: own[1]: 'CPCFL|*' is no row of this paper; did you mean 'CP-CFL|SimCLR'?
+    6: baselines[1]: 'IFCA' is no row of this paper (known: CP-CFL|SimCLR, FedAvg|None)
 trials = 2 => trials = 0
     10: profiles.reduced.trials: must be at least 1, not 0
 trials = 2 => trails = 2
