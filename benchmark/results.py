@@ -58,7 +58,8 @@ class CellResult:
     """One cell, printed and reproduced. Values are in the table's unit (percent or fraction).
     trials: by seed in order, None where a trial is missing. interval: 95 % confidence interval of
     the mean. departures: positions among those of its table. read: the round, or which one.
-    failed: `trial 3: diverged at round 7` for each trial behind this cell that failed."""
+    failed: `trial 3: diverged at round 7` for each trial behind this cell that failed. spread: what
+    the spec says of how exact the printed value is (`Table.spread_of`)."""
 
     row: tuple[str, ...]
     column: tuple[str, ...]
@@ -79,6 +80,7 @@ class CellResult:
     margin: float | None = None
     failed: tuple[str, ...] = ()
     read: int | Literal["final", "best"] | None = None
+    spread: str = ""
 
     @property
     def fails(self) -> bool:

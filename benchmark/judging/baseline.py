@@ -16,14 +16,15 @@ from ..results import Report
 from ..store.files import path_segment, write_whole
 
 Decoded = TypeVar("Decoded")
-AUDIT, EACH = "audit", "every trial"
+AUDIT, EACH, WORDS = "audit", "every trial", ("says", "headline", "rests_on")
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 """For what is read back: no type is guessed, and no number is infinite or none."""
 
 
 @dataclass(frozen=True, config=_STRICT)
 class RecordedCell:
-    """A cell. trials: by seed, None where one is missing. metric, read: None in older baselines."""
+    """A cell. trials: by seed, None where one is missing. spread: of the print, with its range.
+    metric, read, spread: None in older baselines."""
 
     trials: tuple[float | None, ...]
     verdict: str
@@ -32,6 +33,7 @@ class RecordedCell:
     margin: float | None
     metric: str | None = None
     read: int | str | None = None
+    spread: str | None = None
 
     @property
     def by_seed(self) -> dict[int, float]:
@@ -43,9 +45,9 @@ class Recorded:
     """A judged report as a baseline keeps it, and as reports are compared.
 
     cells: by place, `3: CP-CFL|SimCLR @ T = 25`. claims, stated: their words and expressions by
-    place, `3: id`, controls included; stated are also whether a claim is of every trial, and the
-    audit. tables: their words by id. retention: of the metric that decides a table, by id. failed:
-    trials that failed, a sentence each.
+    place, `3: id`, controls included; stated are also whether a claim is of every trial, what it
+    says (`3: id, headline`), and the audit. tables: their words by id. retention: of the metric
+    that decides a table, by id. failed: trials that failed, a sentence each.
     """
 
     paper: str
@@ -150,6 +152,7 @@ def _recorded(report: Mapping[str, Any]) -> Recorded:
         "stated": {
             **{place: claim["holds"] for place, claim in claims.items()},
             **{place: EACH if kind == EACH else "means" for place, kind in kinds if kind},
+            **{f"{at}, {key}": one.get(key) or "" for at, one in claims.items() for key in WORDS},
             **dict(audit),
         },
         "tables": {table["id"]: table["word"] for table in tables},

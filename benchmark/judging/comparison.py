@@ -114,9 +114,14 @@ def compare(before: Recorded, after: Recorded, report: Report | None = None) -> 
     found += _reworded("claim", before.claims, after.claims)
     for one in (one for one in before.failed if one not in after.failed):
         found.append(Movement("failure", one, "failed", "not as recorded"))
+    if any(one.spread is None for one in before.cells.values()):
+        found.append(
+            Movement("spec", "printed spreads, words of claims", "not recorded", "unknown")
+        )
     for place, then in before.stated.items():
         if then != (now := after.stated.get(place, then)):
-            found.append(Movement("spec", place, then, now, regression=place != AUDIT))
+            told = place.endswith((AUDIT, ", says"))
+            found.append(Movement("spec", place, then, now, regression=not told))
     return found
 
 
@@ -220,10 +225,10 @@ def _moved(
     if old is None or new is None:
         return
     then, now = (f"{one.published} (margin {one.margin})" for one in (old, new))
-    if old.metric not in (None, new.metric):
-        then, now = f"{old.metric} {then}", f"{new.metric} {now}"
-    if old.read not in (None, new.read):
-        then, now = f"{then} at {old.read}", f"{now} at {new.read}"
+    for name in ("metric", "read", "spread"):
+        was, here = getattr(old, name), getattr(new, name)
+        if was not in (None, here):
+            then, now = f"{then}, {name} {was or 'none'}", f"{now}, {name} {here or 'none'}"
     if then != now:
         yield Movement("spec", place, then, now, regression=True)
     if old.run and new.run and old.run != new.run:

@@ -322,7 +322,8 @@ class _Judging:
         )
         sample = describe([value for value in values if value is not None])
         interval = None if sample is None else sample.interval
-        margin = self.plan.paper.table(cell.table).margin_of(cell)
+        table = self.plan.paper.table(cell.table)
+        margin = table.margin_of(cell)
         here = cell.margin
         own = "" if here is None else f"margin here: ±{here.value:g} ({here.reason})"
         return CellResult(
@@ -345,4 +346,5 @@ class _Judging:
             margin=None if margin is None else margin.value,
             failed=trials.failed,
             read=one.read,
+            spread=table.spread_of(cell),
         )

@@ -348,6 +348,14 @@ class Table(InFile):
     def drawn(self) -> tuple[Cell, ...]:
         return () if self.figure is None else self.figure.runs
 
+    def spread_of(self, cell: Cell) -> str:
+        """How exact a printed value is, as far as the spec says."""
+        at, sd = cell.printed, self.sd
+        lent = ", ".join(sd.sources) or None
+        told = {"sd": at.sd, "runs": sd.runs, "ddof": sd.ddof, "low": at.low, "high": at.high}
+        given = {**told, "from": lent}.items()
+        return ", ".join(f"{key} {value}" for key, value in given if value is not None)
+
     def margin_of(self, cell: Cell) -> Margin | None:
         """How close is close enough for a cell: its own margin, else the table's in its unit. What
         is recomputed has none: it prints as published or it does not."""

@@ -385,10 +385,18 @@ def test_what_is_no_report_is_one_line(tmp_path, capsys, text, named):
 def test_cells_and_claims_that_state_something_else_are_regressions():
     now = report()
     (cell,), (claim,) = now.tables[0].cells, now.tables[0].claims
-    claims = (replace(claim, holds="h turned round"),)
+    claims = (replace(claim, holds="h turned round", headline="it is best", says="more"),)
     found = moved(with_cells(now, replace(cell, published="10.0"), claims=claims))
-    told = [(one.what, one.where) for one in found if one.regression]
-    assert told == [("spec", "3: A @ x"), ("spec", "3: c")]
+    told = [(one.where, one.regression) for one in found]
+    assert told == [("3: A @ x", True), ("3: c", True), ("3: c, says", False),
+                    ("3: c, headline", True)]  # fmt: skip
+    (found,) = moved(with_cells(now, replace(cell, spread="sd 0.5")))
+    a, b = (f"70.0 (margin None), spread {spread}" for spread in ("none", "sd 0.5"))
+    assert (found.sentence, found.regression) == (f"3: A @ x: spec {a} -> {b}", True)
+    old = baseline.recorded(now)
+    cells = {place: replace(one, spread=None) for place, one in old.cells.items()}
+    (found,) = comparison.check(replace(old, cells=cells), now).movements
+    assert found.sentence == "printed spreads, words of claims: spec not recorded -> unknown"
 
 
 def test_what_is_read_and_said_and_audited_is_compared_where_it_is_recorded():
@@ -401,7 +409,7 @@ def test_what_is_read_and_said_and_audited_is_compared_where_it_is_recorded():
     new, old = read("final", "ratio", 0), read("best", "every trial", 1)
     told = [(one.where, one.after, one.regression) for one in moved(new, old)]
     assert told == [
-        ("3: A @ x", "70.0 (margin None) at final", True),
+        ("3: A @ x", "70.0 (margin None), read final", True),
         ("3: c, said of", "means", True),
         ("audit", "0", False),
     ]
@@ -419,7 +427,7 @@ def test_another_metric_is_a_regression_where_the_baseline_has_one():
     (cell,) = now.tables[0].cells
     now = with_cells(now, replace(cell, metric="f1_macro"))
     (found,) = comparison.check(old, now).regressions
-    assert found.after == "f1_macro 70.0 (margin None)"
+    assert found.after == "70.0 (margin None), metric f1_macro"
     older = {place: replace(one, metric=None) for place, one in old.cells.items()}
     assert comparison.check(replace(old, cells=older), now).passed
 
