@@ -124,6 +124,11 @@ def test_doctor_says_what_is_missing_and_what_is_damaged(tmp_path: Path, capsys:
     assert data["stl10/train"] == "missing: --download fetches 2,640 MB"
     assert "tiny-imagenet-200" in data["tiny-imagenet/train"]
     assert data["mnist/train"].startswith("damaged: ")
+    record = tmp_path / "store/trials/0123456789abcdef/0123456789ab-seed0.json"
+    record.parent.mkdir(parents=True)
+    record.write_text("{")
+    assert main(["doctor", "--store", places[-1], "--data-dir", str(tmp_path / "none")]) == 2
+    assert "0 finished trials; trials/0123456789abcdef" in capsys.readouterr().out
 
 
 def test_a_check_of_no_paper_of_ones_own_says_so(

@@ -4,9 +4,9 @@ import argparse
 from collections.abc import Iterator
 
 from fedrepro.benchmark.errors import FedreproError, MissingDataError
+from fedrepro.benchmark.store.store import Store
 from fedrepro.benchmark.version import __version__, commit
 from fedrepro.commands import _options as options
-from fedrepro.commands._judged import store_at
 from fedrepro.commands._terminal import paint
 
 EXAMPLE = "fedrepro doctor --data-dir data"
@@ -14,7 +14,7 @@ ARGUMENTS = (options.SPECS, *options.PLACES)
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Prints the diagnosis; 2 if data are damaged, else 0."""
+    """Prints the diagnosis; 2 if data or records of trials are damaged, else 0."""
     from fedrepro.benchmark.execution.executors import ExecutorOptions
     from fedrepro.benchmark.execution.executors.local import LocalExecutor
     from fedrepro.benchmark.training.training import device_name, versions
@@ -23,11 +23,12 @@ def execute(args: argparse.Namespace) -> int:
     devices = {name: device_name(name) for name in dict.fromkeys(("cpu", *here.devices))}
     devices["CUDA"] = "no" if here.device == "cpu" else "yes"
     devices["processes"] = f"{here.workers} by default"
-    stored = sum(1 for _ in store_at(args.store).records())
+    damaged = list[str]()
+    stored = sum(1 for _ in Store(args.store, warn=damaged.append).records())
     found = {
         "installed": {"fedrepro": f"{__version__}, commit {commit() or 'unknown'}", **versions()},
         "devices": devices,
-        "store": {str(args.store): f"{stored} finished trials"},
+        "store": {str(args.store): "; ".join((f"{stored} finished trials", *damaged))},
         "data": dict(_data(args)),
     }
     for title, facts in found.items():
@@ -35,7 +36,8 @@ def execute(args: argparse.Namespace) -> int:
         for name, fact in facts.items():
             word, colon, rest = fact.partition(":")
             print(f"  {name:<24}{paint(word)}{colon}{rest}")
-    return 2 if any(fact.startswith("damaged") for fact in found["data"].values()) else 0
+    damaged += [fact for fact in found["data"].values() if fact.startswith("damaged")]
+    return 2 if damaged else 0
 
 
 def _data(args: argparse.Namespace) -> Iterator[tuple[str, str]]:
