@@ -1,6 +1,6 @@
 """Checks loaded specs against the code: names, options, profiles and claims."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -61,7 +61,7 @@ class _Checker:
 
     def check(self) -> Iterator[Problem]:
         seen = set[tuple[Any, ...]]()  # cells share most of their settings
-        controls = list(self._controls())
+        controls = self._controls()
         for table in self.paper.tables:
             report = FileProblems(table.file, read_text(table.file))
             for bound in bound_in(table):
@@ -72,28 +72,24 @@ class _Checker:
                     row = [one.label for one in table.row_entries].index(bound.row)
                     for said in self._said(bound, table):
                         report.add(("rows", row), said)
-            for path, said in idle_settings(table):
+            here = ((("claims", i), said) for (id, i), said in controls.items() if id == table.id)
+            for path, said in (*idle_settings(table), *self._claims(table), *here):
                 report.add(path, said)
-            for section, i, said in self._claims(table):
-                report.add((section, i, "holds"), said)
-            for id, i, said in controls:
-                if id == table.id:
-                    report.add(("claims", i), said)
             yield from report.problems
         report = FileProblems(self.paper.file, read_text(self.paper.file))
         for path, said in self._idle_overrides() if seen else ():
             report.add(path, said)
-        rows = [one.label for table in self.paper.printed for one in table.row_entries]
+        rows = {one.label for table in self.paper.printed for one in table.row_entries}
         for key in ("own", "baselines"):
             for i, pattern in enumerate(getattr(self.paper, key)):
                 if not any(matches(pattern, row) for row in rows):
-                    near = suggestion(pattern, {"|".join(row) for row in rows})
+                    near = suggestion(pattern, [*map("|".join, rows)])
                     report.add((key, i), f"'{pattern}' is no row of this paper{near}")
         yield from report.problems
 
-    def _controls(self) -> Iterator[tuple[str, int, str]]:
+    def _controls(self) -> Mapping[tuple[str, int], str]:
         """By table and position, the controls that rest on what is judged under some profile."""
-        told = set[tuple[str, int]]()
+        told: dict[tuple[str, int], str] = {}
         for under, (resolver, paper) in self.resolvers.items():
             runs: dict[CellKey, RunConfig] = {}
             has_controls = any(table.is_control for table in paper.tables)
@@ -102,9 +98,8 @@ class _Checker:
                     config = planned_cell(cell, resolver).config
                     runs |= {} if config is None else {cell.key: config}
             for table, i, said in refused(paper, runs) if has_controls else ():
-                if (table.id, i) not in told:
-                    told.add((table.id, i))
-                    yield table.id, i, under + said
+                told.setdefault((table.id, i), under + said)
+        return told
 
     def _said(self, bound: Cell, table: Table) -> Iterator[str]:
         published = [] if table.is_control else _problems(bound, self.published)
@@ -114,17 +109,14 @@ class _Checker:
             if changes and table in paper.tables:
                 yield from (under + problem for problem in _problems(bound, resolver))
 
-    def _claims(self, table: Table) -> Iterator[tuple[str, int, str]]:
-        bindings: tuple[tuple[str, Sequence[Any], Callable[..., Iterable[Any]]], ...] = (
-            ("claims", table.claims, bind),
-            ("relations", table.relations, instances),
-        )
-        for section, entries, bound in bindings:
-            for i, entry in enumerate(entries):
+    def _claims(self, table: Table) -> Iterator[tuple[KeyPath, str]]:
+        binds: dict[str, Callable[..., Iterable[Any]]] = {"claims": bind, "relations": instances}
+        for section, bound in binds.items():
+            for i, entry in enumerate(getattr(table, section)):
                 try:
                     list(bound(entry, table, self.paper))
                 except SpecError as error:
-                    yield section, i, str(error).removeprefix(f"{table.file}, ")
+                    yield (section, i, "holds"), str(error).removeprefix(f"{table.file}, ")
 
     def _idle_overrides(self) -> Iterator[tuple[KeyPath, str]]:
         effective = {(at, i) for at, (one, _) in self.resolvers.items() for i in one.effective}
