@@ -22,6 +22,12 @@ def cautions(cell: Cell, run: RunConfig, changes: Sequence[SettingsLayer]) -> It
     for one in chain(run):
         cls = registry.find("federated", one.method) if one.stage == "federated" else object
         if not cls.__module__.startswith(("fedrepro.", "builtins")):
+            trained, asked = (
+                registry.with_options(cls, one.options).exchanges,
+                one.options["rounds"],
+            )
+            if trained != asked:
+                yield f"{one.method} trains {trained} rounds, where `rounds` is {asked}"
             yield from _not_inherited(cell, one, cls.__mro__[1:], changes)
 
 

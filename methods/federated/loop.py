@@ -13,17 +13,18 @@ from torch import Tensor
 
 from ..checkpoint import NEVER, Checkpoint
 from ..data.federation import Federation, ImageSet
-from ..metrics import Evaluation, classification, fairness, headroom, images
+from ..metrics import Evaluation, classification, fairness
 from ..metrics.base import Metric
-from ..metrics.cluster_agreement import OF_CLUSTERS
 from ..nn.layers import is_buffer
 from ..outcome import Curve, DivergedError, Outcome
 from ..state import n_parameters
 from .base import FederatedMethod, Memory, Message, ProgressCallback, Round, Server, Task
 
-_BY_LABELS = {*classification.METRICS, *fairness.SCORES, "undefined_auroc"}
-_BY_PROTOCOLS = {*OF_CLUSTERS, "silhouette", *headroom.METRICS, *images.METRICS}
-SCORES = (_BY_LABELS | _BY_PROTOCOLS) - {"occupied_clusters"}
+_BY_PROTOCOLS = (
+    "clustering_accuracy nmi ari silhouette headroom probe_pretrained probe_random probe_pixels"
+    " relevance view_error image_error rare_share"
+)
+SCORES = {*classification.METRICS, *fairness.SCORES, "undefined_auroc", *_BY_PROTOCOLS.split()}
 """What needs labels of test images, and what protocols alone measure."""
 _DIRECTIONS = ("downloaded_bytes", "uploaded_bytes")
 
@@ -124,7 +125,6 @@ def run(
         "shared_images": federation.n_shared_images(),
         "restarts": training.attempt,
         "wasted_bytes": training.wasted,
-        "exchanges": training.t,
         **history.exchanged,
     }
     if given := counted.keys() & facts.keys() | SCORES & counts.keys():
@@ -195,8 +195,7 @@ def _scored(
 ) -> Evaluation:
     """With the metrics of what a method predicted; answers: with the labels of test images."""
     if boasted := {*found.metrics, *found.per_client, *found.counts} & SCORES:
-        said = "are measured by the loop or a protocol, from what a method predicts or trains"
-        raise ValueError(f"{sorted(boasted)} {said}")
+        raise ValueError(f"{sorted(boasted)} are measured by fedrepro, from what is predicted")
     if found.predicted is None:
         return found
     labels = answers.test_labels()

@@ -97,6 +97,9 @@ def test_what_a_class_lacks_of_the_settings_of_its_bases_authors_is_said(package
     takes = "whose row takes its authors' optimizer sgd, sgd_momentum 0.9; this one takes adam, 0.0"
     assert said(NAME, weight_decay=0.1) == (f"{NAME} extends fedavg, {takes}",)
     assert said("fedavg") == said("fedprox") == ()
+    more = "\n    @property\n    def exchanges(self):\n        return 3 * self.rounds\n"
+    (package / "more.py").write_text(MODULE + more)
+    assert f"{NAME[:-4]}more trains 6 rounds, where `rounds` is 2" in said(f"{NAME[:-4]}more")
     assert said(NAME, weight_decay=0.0, optimizer="adamw", sgd_momentum=0.5) == ()
 
 

@@ -9,9 +9,10 @@ from torch import Tensor
 from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.federated.base import FederatedMethod, Message, Round, Server, Task
 from fedrepro.methods.federated.client_memory import ClientMemory
-from fedrepro.methods.federated.loop import run
+from fedrepro.methods.federated.loop import SCORES, run
 from fedrepro.methods.federated.supervised.fedavg import FedAvg
-from fedrepro.methods.metrics import Evaluation
+from fedrepro.methods.metrics import Evaluation, headroom, images
+from fedrepro.methods.metrics.cluster_agreement import OF_CLUSTERS
 from fedrepro.methods.outcome import DivergedError
 from fedrepro.methods.state import State
 from tests.methods.conftest import make_task
@@ -230,15 +231,16 @@ class FewerClients(FedAvg):
     ("method", "told"),
     [
         (FewerClients, r"must predict all \d+ test images of 3 clients, not \d+ of 2$"),
-        (says(metrics={"accuracy": 1.0}), r"\['accuracy'\] are measured by the loop"),
-        (says(metrics={"ari": 0.9}), r"\['ari'\] are measured by the loop or a protocol"),
-        (says(per_client={"accuracy": torch.ones(3)}), r"\['accuracy'\] are measured by"),
+        (says(metrics={"accuracy": 1.0}), r"\['accuracy'\] are measured by fedrepro"),
+        (says(metrics={"ari": 0.9}), r"\['ari'\] are measured by fedrepro"),
+        (says(per_client={"accuracy": torch.ones(3)}), r"\['accuracy'\] are measured by fedrepro"),
         (CountsItself, r"\['undefined_auroc', 'uploaded_bytes'\] are counted by the loop"),
         (OtherTest, "must leave the test images"),
         (FewerTests, "none more or less often"),
     ],
 )
 def test_a_method_neither_scores_itself_nor_picks_its_test(method: type[FedAvg], told: str) -> None:
+    assert {*OF_CLUSTERS[:3], "silhouette", *headroom.METRICS, *images.METRICS} <= SCORES
     with pytest.raises(ValueError, match=told):
         run(method(rounds=1), make_task())
 
