@@ -19,16 +19,15 @@ def cautions(cell: Cell, run: RunConfig, changes: Sequence[SettingsLayer]) -> It
         whole, own = sorted((part, tested), key=len)
         if f"{own}-".startswith(f"{whole}-"):  # `train` holds `train-30`
             yield f"{run.method} is tested on images that it was trained on: {data}/{own}"
-    for one in chain(run):
-        cls = registry.find("federated", one.method) if one.stage == "federated" else object
-        if not cls.__module__.startswith(("fedrepro.", "builtins")):
-            trained, asked = (
-                registry.with_options(cls, one.options).exchanges,
-                one.options["rounds"],
-            )
-            if trained != asked:
-                yield f"{one.method} trains {trained} rounds, where `rounds` is {asked}"
-            yield from _not_inherited(cell, one, cls.__mro__[1:], changes)
+    for one in (each for each in chain(run) if each.stage == "federated"):
+        cls, *bases = registry.find("federated", one.method).__mro__
+        if cls.__module__.startswith("fedrepro."):
+            continue
+        trained, rounds = registry.with_options(cls, one.options).exchanges, one.options["rounds"]
+        if trained != rounds:
+            yield f"{one.method} trains {trained} rounds, where `rounds` is {rounds}"
+        if one.method == get(cell.experiment, "method"):
+            yield from _not_inherited(cell, one, bases, changes)
 
 
 def _not_inherited(
