@@ -115,9 +115,7 @@ def compare(before: Recorded, after: Recorded, report: Report | None = None) -> 
     for one in (one for one in before.failed if one not in after.failed):
         found.append(Movement("failure", one, "failed", "not as recorded"))
     if any(one.spread is None for one in before.cells.values()):
-        found.append(
-            Movement("spec", "printed spreads, words of claims", "not recorded", "unknown")
-        )
+        found.append(Movement("spec", "printed spreads, claims' words", "not recorded", "unknown"))
     for place, then in before.stated.items():
         if then != (now := after.stated.get(place, then)):
             told = place.endswith((AUDIT, ", says"))
@@ -149,8 +147,7 @@ def check(baseline: Recorded, report: Report, *, exact: bool = False) -> Baselin
     turned = [one for one in moved if one.what in _WORDS and one.after not in (ABSENT, "NOT RUN")]
     if turned and inexact:
         # Words at a threshold turn by what rounding moves; numbers have their tolerance.
-        ranks = [(_RANKS.get(one.before, 1), _RANKS.get(one.after, 1)) for one in turned]
-        kept = [one for one, (was, now) in zip(turned, ranks, strict=True) if was < 2 or now]
+        kept = [x for x in turned if _RANKS.get(x.before, 1) < 2 or _RANKS.get(x.after, 1)]
         moved = [replace(one, regression=False) if one in kept else one for one in moved]
     elif not exact:
         inexact = ""

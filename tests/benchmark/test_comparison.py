@@ -396,7 +396,7 @@ def test_cells_and_claims_that_state_something_else_are_regressions():
     old = baseline.recorded(now)
     cells = {place: replace(one, spread=None) for place, one in old.cells.items()}
     (found,) = comparison.check(replace(old, cells=cells), now).movements
-    assert found.sentence == "printed spreads, words of claims: spec not recorded -> unknown"
+    assert found.sentence == "printed spreads, claims' words: spec not recorded -> unknown"
 
 
 def test_what_is_read_and_said_and_audited_is_compared_where_it_is_recorded():
