@@ -20,8 +20,9 @@ def line(claim: ClaimResult) -> str:
         return claim.given
     parts = [span(answer.ours, sign=True)]
     if answer.printed is not None:
-        against = " (against the text)" if answer.printed < 0 else ""
-        parts[0] += f", published {layout.number(answer.printed, sign=True)}{against}"
+        is_against = answer.printed < 0 and answer.kind != "closeness"
+        parts[0] += f", published {layout.number(answer.printed, sign=True)}"
+        parts[0] += " (against the text)" * is_against
     if answer.ratio is not None and abs(answer.ratio.mean) > MOST:
         parts.append(f"beyond {MOST} times the published, which is small")
     elif answer.ratio is not None:

@@ -40,7 +40,7 @@ class ClaimAnswer:
         behind: of how many the mean lies the other way.
         opposite: of how many the own interval lies the other way.
         ours: the mean contrast with its interval, in the cells' unit.
-        printed: the same mean in print, None where a value is not printed.
+        printed: the same mean in print, or a stated size; None where a value is not printed.
         ratio: ours over printed, where there is one.
         trials_ahead: in how many of the paired trials all comparisons are as claimed.
         is_silenced: whether the word is OPEN whatever the trials say, for want of a control.
@@ -152,7 +152,7 @@ def _comparison(one: Elementary, known: Known) -> Comparison:
     interval = None
     if all(known.values.get(leaf.key) for leaf in one.leaves):
         contrasts = Contrasts([one], known.values, known.looks)
-        if np.isfinite(contrasts.ours).all():
+        if contrasts.n and np.isfinite(contrasts.ours).all():
             differences = tuple(map(float, one.sign * contrasts.ours[0]))
             interval = t_interval(differences, contrasts.level, float(contrasts.ties[0]))
     sides = show(one.left), show(one.right)
@@ -234,7 +234,7 @@ def _counted(contrasts: Contrasts) -> ClaimAnswer:
 def _close(contrasts: Contrasts, widths: Sequence[float], variances: int = 1) -> ClaimAnswer:
     """Two one-sided tests of each comparison; far apart by Bonferroni. variances: of how many means
     of trials the difference has the variance. None at all is never near a stated size."""
-    nearer = np.minimum(widths, contrasts.stated)
+    nearer = np.minimum(widths, contrasts.stated / 2)
     k, wider, level = len(widths), math.sqrt(variances), contrasts.level
     near = far = 0
     both_of = zip(contrasts.intervals(level), contrasts.intervals(1 - (1 - level) / k), strict=True)
@@ -242,7 +242,10 @@ def _close(contrasts: Contrasts, widths: Sequence[float], variances: int = 1) ->
         close, apart = ([one.widened(wider) for one in both] for both in (inner, outer))
         near += all(one.lies_above(-within) and one.lies_below(within) for one in close)
         far += any(one.lies_above(width) or one.lies_below(-width) for one in apart)
-    blunt = " A margin counts up to the stated size." * any(nearer < widths)
+    rights = (one.right for one in contrasts.comparisons)
+    stated = [float(one.value) for one in rights if isinstance(one, Number)]
+    size = sum(stated) / k if len(stated) == k else 0.0
+    blunt = " A margin counts up to half the stated size." * any(nearer < widths)
     return ClaimAnswer(
         "HOLDS" if near == k else "OPPOSITE" if far else "OPEN",
         f"{near} of {k} shown to be as close as stated, {far} further apart.{blunt}",
@@ -250,7 +253,8 @@ def _close(contrasts: Contrasts, widths: Sequence[float], variances: int = 1) ->
         k,
         shown=near,
         opposite=far,
-        ours=t_interval(contrasts.ours.mean(axis=0), level),
+        ours=t_interval(contrasts.ours.mean(axis=0) + size, level),
+        printed=size or None,
         trials=contrasts.n,
     )
 

@@ -227,10 +227,10 @@ def _answered(claim: ClaimResult) -> str:
     word = _SAID[answer.word][1] + _UNCONTROLLED * answer.is_silenced
     if answer.ours is None:
         return f"{word}, {answer.shown} of {answer.comparisons} true by calculation"
-    if answer.kind == "closeness":
-        return f"{word}, {interval(answer.ours, points)}"
     printed = answer.printed
     published = "not published" if printed is None else f"published {_number(printed, points)}"
+    if answer.kind == "closeness":
+        return f"{word}, {interval(answer.ours, points)}{f' ({published})' * (printed is not None)}"
     trials = f"{answer.trials_ahead} of {answer.trials} trials"
     if answer.comparisons > 1:
         every = "both" if answer.comparisons == 2 else f"all {answer.comparisons}"

@@ -176,7 +176,9 @@ def test_a_stated_size_is_compared_where_there_is_a_margin() -> None:
     trials = arms(A=60, B=50)
     assert answered("'A' - 'B' = 10", PRINTED, trials).word == "NOT COMPARED"
     held = answered("'A' - 'B' = 10", PRINTED, trials, margin=lambda one: 2.0)
-    assert held.word == "HOLDS"
+    assert (held.word, held.printed) == ("HOLDS", 10.0)
+    assert held.ours is not None
+    assert held.ours.mean == pytest.approx(10, abs=1)
     assert answered("'A' - 'B' = 20", PRINTED, trials, margin=lambda one: 2.0).word == "OPPOSITE"
 
 
@@ -185,7 +187,9 @@ def test_a_stated_size_is_compared_where_there_is_a_margin() -> None:
     [
         ("'A' - 'B' = 10", 50.0, "OPEN"),
         ("'A' - 'B' = 10", 30.0, "OPEN"),
-        ("'A' = 'B' + 10", 55.0, "HOLDS"),
+        ("'A' - 'B' = 20", 58.0, "OPEN"),
+        ("'A' - 'B' = 20", 63.0, "HOLDS"),
+        ("'A' = 'B' + 10", 57.0, "HOLDS"),
         ("'A' / 'B' = 1.2", 50.0, "OPEN"),
         ("'A' - 'B' ~ 30 10", 45.0, "OPEN"),
         ("'A' ~ 30 'B'", 45.0, "HOLDS"),
