@@ -3,6 +3,7 @@
 import time
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -201,10 +202,15 @@ def report(what: "Results | str | Sequence[Results]", out: Path | str) -> Path:
 
 
 def _paper(paper: str | Paper) -> Paper:
-    """The paper with that id; warns of names that entry points of other packages give in vain."""
+    """The paper with that id; warns of names that entry points of other packages give in vain. One
+    that was changed in Python is of no file."""
     for told in names.left_out():
         warnings.warn(told, stacklevel=3)
-    return load_paper(paper, searched()) if isinstance(paper, str) else paper
+    if isinstance(paper, str):
+        return load_paper(paper, searched())
+    as_taken, folder = paper.as_taken or paper, paper.file.parent.parent
+    is_kept = paper.file.is_file() and as_taken == load_paper(paper.id, folder)
+    return paper if is_kept else replace(paper, file=Path())
 
 
 def _store(folder: Path | str | None) -> Store:
