@@ -4,12 +4,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..benchmark.results import CellResult, Report, TableResult
+from ..benchmark.spec.settings import PRECISION
 from .strips import printed_value
 
 LongRow = dict[str, Any]
 OF_TRIALS = (
     "paper", "profile", "table", "row", "column", "metric", "unit", "seed", "value",
-    "edited_files", "departures", "series",
+    "edited_files", "departures", "series", "readings",
 )  # fmt: skip
 
 
@@ -37,13 +38,16 @@ def cells(report: Report, tables: Iterable[TableResult]) -> Iterator[LongRow]:
 
 def trials(report: Report) -> Iterator[LongRow]:
     """A row for each cell and seed that has a value, and how it was made: files edited since,
-    departures from the paper, and the series, whose seeds are no pairs of another's."""
+    departures from the paper, the series, whose seeds are no pairs of another's, and what was taken
+    where the paper says nothing: readings and a precision."""
     for table in report.tables:
+        precision = [one.here for one in table.unstated if one.setting == PRECISION]
+        taken = ", ".join([*report.readings, *precision])
+        made = {"edited_files": len(report.edited), "series": report.series, "readings": taken}
         for cell in table.cells:
-            made = {"edited_files": len(report.edited), "departures": len(cell.departures)}
             for seed, value in report.seeded(cell):
-                own = {"seed": seed, "value": value, **made, "series": report.series}
-                yield _place(report, table, cell) | own
+                own = {"seed": seed, "value": value, "departures": len(cell.departures)}
+                yield _place(report, table, cell) | own | made
 
 
 def claims(report: Report, tables: Iterable[TableResult]) -> Iterator[LongRow]:

@@ -2,13 +2,13 @@
 
 import csv
 import io
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ..claims.nodes import Values
 from ..errors import FedreproError
-from ..metrics import looks_like_fraction, outside
+from ..metrics import MetricRange, looks_like_fraction, metric, outside
 from ..planning.plan import Plan, PlannedCell, make_plan
 from ..results import ProtocolScale
 from ..spec import limits
@@ -37,15 +37,16 @@ def why_not(cell: Cell) -> str | None:
 def bind_rows(rows: Iterable[Row], plan: Plan, protocol: ProtocolScale) -> Values:
     """Results by cell of a plan.
 
-    Cells of one table that show one number of one run, as CP-CFL's Table 11 prints single trials
-    beside their mean, share what is given for any of them, and must not contradict each other.
-    Raises `FedreproError` for a name that the paper does not have, a cell that takes no results, a
-    trial that is given twice, and a metric, round or unit that is not the cell's.
+    Cells of one table that show one number of one run must not contradict each other. They share
+    what is given for any of them if they print the same, or, as in CP-CFL's Table 11, single trials
+    beside their mean. Raises `FedreproError` for a name that the paper does not have, a cell that
+    takes no results, a trial that is given twice, and a metric, round or unit not the cell's.
     """
     first, cells = _first(plan.cells), {one.cell.key: one.cell for one in plan.cells}
     found: dict[CellKey, dict[int, Row]] = {}
     runs = {one.cell.key: run_of(one) for one in plan.cells}
-    made: dict[object, tuple[str, tuple[object, int]]] = {}
+    made: dict[object, tuple[str, object]] = {}
+    prints = defaultdict[CellKey, set[str]](set)
     for row in rows:
         cell = cell_of(row, plan.paper)
         if row.table not in plan.tables:
@@ -54,9 +55,12 @@ def bind_rows(rows: Iterable[Row], plan: Plan, protocol: ProtocolScale) -> Value
         if problem := _problem(row, cell, protocol):
             raise refused(row.place, problem)
         trial = runs[cell.key], row.seed
-        place, known = made.setdefault(row.source or trial, (row.place, trial))
-        if known != trial:
-            raise refused(row.place, f"this value is that of another trial; first at {place}")
+        source = row.source or ()
+        for of, is_of in ((source, trial), (source[:3], row.seed)) if source else ():
+            place, known = made.setdefault(of, (row.place, is_of))
+            if known != is_of:
+                said = "this value, or the run that it is of, is that of another trial"
+                raise refused(row.place, f"{said}; first at {place}")
         trials = found.setdefault(first[cell.key], {})
         before = trials.get(row.seed)
         again = before is not None and (before.row, before.column) == (row.row, row.column)
@@ -65,17 +69,18 @@ def bind_rows(rows: Iterable[Row], plan: Plan, protocol: ProtocolScale) -> Value
             other += "; give each its own settings in the spec, such as clients.data of a column"
             said = f"seed {row.seed} of table {row.table}, {cell.label} is given twice; first at "
             raise refused(row.place, f"{said}{before.place}{'' if again else other}")
+        if len(trials) == limits.TRIALS:
+            said = f"{cell.label} has more trials than the {limits.TRIALS:,} that are read"
+            raise refused(row.place, said)
         trials[row.seed] = row
+        prints[first[cell.key]].add(cell.printed.text)
     if not found:
         raise FedreproError("no line of the results has a value; fill in the column value")
-    for key, trials in found.items():
-        if len(trials) > limits.TRIALS:
-            said = f"has {len(trials):,} trials; at most {limits.TRIALS:,} are read"
-            raise FedreproError(f"table {cells[key].table}, {cells[key].label} {said}")
+    of_trials = {first[key] for key in first if cells[key].trial is not None}
     return {
         key: {seed: _value(row, cells[key]) for seed, row in sorted(found[one].items())}
         for key, one in first.items()
-        if one in found
+        if one in found and (one in of_trials or cells[key].printed.text in prints[one])
     }
 
 
@@ -119,15 +124,13 @@ def cell_of(row: Row, paper: Paper) -> Cell:
 def _problem(row: Row, cell: Cell, protocol: ProtocolScale) -> str | None:
     if row.metric not in (None, cell.metric):
         return f"{cell.label} shows {cell.metric}, not '{shown(row.metric or '')}'"
-    at, last = str(cell.read), get(cell.experiment, "training.rounds")
-    is_last = at == "final" and row.round == str(last)
-    if row.round is not None and (row.round == "best") != (at == "best"):
-        return f"{cell.label} is read at round {at}, not {shown(row.round)}"
-    if row.round not in (None, at, "final") and not str(row.round).isdecimal():
-        return f"round '{shown(row.round or '')}' is no number, nor final or best"
-    if protocol == "full" and row.round not in (None, at) and not is_last:
-        at = f"{at} ({last})" if at == "final" and last else at
-        said = f"{cell.label} is read at round {at}, not {shown(row.round or '')}: that is"
+    at, given = rounds_of(row, cell)
+    if (given == "best") != (at == "best"):
+        return f"{cell.label} is read at round {at}, not {shown(given)}"
+    if given not in (at, "final") and not given.isdecimal():
+        return f"round '{shown(given)}' is no number, nor final or best"
+    if protocol == "full" and given != at:
+        said = f"{cell.label} is read at round {at}, not {shown(given)}: that is"
         return f"{said} not the published protocol; use --protocol scaled"
     known = {cell.unit or "", *(("%", "fraction") if cell.unit == "%" else ())}
     if row.unit is not None and row.unit not in known:
@@ -136,13 +139,22 @@ def _problem(row: Row, cell: Cell, protocol: ProtocolScale) -> str | None:
         return f"{cell.label}: {problem}"
     printed = cell.printed.value
     is_unsaid = row.unit is None and (printed is None or printed > 1)
-    if is_unsaid and looks_like_fraction(row.value, cell.metric, cell.unit):
+    # Of a metric without ends as of a share.
+    name = cell.metric if (metric(cell.metric) or MetricRange()).high else "accuracy"
+    if is_unsaid and looks_like_fraction(row.value, name, cell.unit):
         said = f"{cell.label} is in percent, and {row.value:g} looks like a fraction; give percent,"
         return f"{said} or say 'fraction' (or '%') in a column unit"
     if protocol == "full" and (row.departs or row.profile not in ("", "paper", PROFILE)):
         said = f"these are trials of profile {shown(row.made)}, not of the published protocol"
         return f"{said}; use --protocol scaled"
     return None
+
+
+def rounds_of(row: Row, cell: Cell) -> tuple[str, str]:
+    """At which round a cell is read, and of which one a result is; the last one by its number."""
+    at = str(cell.read)
+    read = str(get(cell.experiment, "training.rounds") or at) if at == "final" else at
+    return read, read if row.round in (None, at) else str(row.round)
 
 
 def _value(row: Row, cell: Cell) -> float:

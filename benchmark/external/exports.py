@@ -97,7 +97,7 @@ def read_map(file: Path, paper: Paper) -> list[Row]:
         points = [(n + entry.offset, value) for n, value in read[known][run][key]]
         value, taken = _value_at(points, at, cell.metric, place)
         in_file = taken if isinstance(taken, str) else taken - entry.offset
-        of = (*known, run, key, in_file, entry.table)
+        of = (*known, run, key, in_file)
         rows.append(replace(row, value=value, round=str(taken), source=of, offset=entry.offset))
     return rows
 

@@ -17,7 +17,7 @@ from ..spec.problems import name_of, read_text, suggestion
 
 COLUMNS = ("table", "row", "column", "seed", "value")
 OPTIONAL = ("metric", "unit", "round")
-OURS = ("paper", "profile", "edited_files", "departures", "series")
+OURS = ("paper", "profile", "edited_files", "departures", "series", "readings")
 """More columns of `report.trials.csv`: how it was made."""
 _NONE = ("", "0")
 _DEPARTS = {"edited_files": "edited", "departures": "departs from the paper"}
@@ -28,12 +28,12 @@ _SHOWN = 60  # characters of a text that an error repeats
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One result: of which cell and seed, and where it stands.
+    """One result: of which cell and seed, and where it stands; NaN for a line without a value.
 
     place: file and line, for errors. row, column: parts of a label joined by `|`. unit: `fraction`
-    or `%` where it is not the table's own. metric, round: what the value is said to be. profile,
-    series: of ours under which it was made. departs: how not as that profile says. source: the
-    file, run, key and round of an export. offset: what was added to its rounds.
+    or `%` where it is not the table's own. metric, round: what the value is said to be. profile:
+    of ours, made: with what differs, `paper (edited) (series 2) (fast)`. departs: whether not as it
+    says. source: tool, file, run, key and round of an export. offset: added to its rounds.
     """
 
     place: str
@@ -46,22 +46,16 @@ class Row:
     unit: str | None = None
     round: str | None = None
     profile: str = ""
-    departs: tuple[str, ...] = ()
-    series: str = ""
+    made: str = ""
+    departs: bool = False
     source: tuple[object, ...] | None = None
     offset: int = 0
 
-    @property
-    def made(self) -> str:
-        """`paper (edited) (series 2)`; empty of results that are not fedrepro's."""
-        more = [*self.departs, f"series {self.series}"] if self.series else self.departs
-        return " ".join(filter(None, (self.profile, *(f"({one})" for one in more))))
-
 
 def read_rows(file: Path, paper: str) -> list[Row]:
-    """The results in a CSV file (comma, semicolon or tab). A line without a value is a trial that
-    is not there. Raises `FedreproError` for a file that cannot be read, wrong columns, a value that
-    is no finite number, and results of a paper but `paper`."""
+    """The results in a CSV file (comma, semicolon or tab). Raises `FedreproError` for a file that
+    cannot be read, wrong columns, a value that is no finite number, and results of a paper but
+    `paper`."""
     first, header, body = csv_lines(file)
     _check_names([name.lower() for name in header], first)
     lower = ((place, {name.lower(): value for name, value in line.items()}) for place, line in body)
@@ -78,15 +72,18 @@ def from_records(records: Iterable[tuple[str, Mapping[str, Any]]], paper: str) -
         if of not in ("", paper):
             raise refused(place, f"paper is {shown(of)}, and {paper} is judged")
         value = number(record["value"], place)
-        if value is not None:
-            metric, unit, round = (_text(record.get(name)) or None for name in OPTIONAL)
-            row, column = joined(record["row"]), joined(record["column"])
-            seed = whole_number(record["seed"], place)
-            profile, series = (_text(record.get(name)) for name in ("profile", "series"))
-            how = (why for name, why in _DEPARTS.items() if _text(record.get(name)) not in _NONE)
-            made = profile, tuple(how), "" if series in _NONE else series
-            table = _text(record["table"])
-            rows.append(Row(place, table, row, column, seed, value, metric, unit, round, *made))
+        if value is None and not _text(record["seed"]):
+            continue
+        value = math.nan if value is None else value
+        metric, unit, round = (_text(record.get(name)) or None for name in OPTIONAL)
+        row, column = joined(record["row"]), joined(record["column"])
+        seed, table = whole_number(record["seed"], place), _text(record["table"])
+        profile, series, read = (_text(record.get(one)) for one in ("profile", *OURS[-2:]))
+        how = [why for name, why in _DEPARTS.items() if _text(record.get(name)) not in _NONE]
+        more = f"series {series}" if series not in _NONE else "", read
+        made = " ".join((profile, *(f"({one})" for one in (*how, *more) if one))).strip()
+        by = profile, made, bool(how)
+        rows.append(Row(place, table, row, column, seed, value, metric, unit, round, *by))
     return rows
 
 

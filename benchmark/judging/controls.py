@@ -9,14 +9,16 @@ from ..data_names import title
 from ..planning.headroom import DataHeadroom
 from ..results import TableResult
 
-Controls = Mapping[str, Sequence[ClaimResult]]
-"""The judged controls of a plan, by the data set that they read."""
+Controls = Mapping[str, Sequence[ClaimResult]] | str
+"""The judged controls of a plan, by the data set that they read; or why none is judged."""
 TableOrClaim = TypeVar("TableOrClaim", TableResult, ClaimResult)
 _SILENT = "The miniature cannot speak on this"
 
 
 def why_open(controls: Controls, data: Set[str]) -> str | None:
     """Why nothing is said of trials on these data sets; None where something is."""
+    if isinstance(controls, str):
+        return controls
     for name in sorted(data):
         for one in controls.get(name, ()):
             if one.word != "SEEN":
@@ -48,7 +50,10 @@ def given(data: Iterable[str], rooms: Mapping[str, DataHeadroom]) -> str:
 
 
 def parts(
-    judged: Sequence[ClaimResult], controls: Controls, data: Set[str], rooms: Iterable[DataHeadroom]
+    judged: Sequence[ClaimResult],
+    controlled: Set[str],
+    data: Set[str],
+    rooms: Iterable[DataHeadroom],
 ) -> Iterator[str]:
     """`controls: 1 of 2 seen`, `not seen: a`, `pre-training has ... points of headroom on digits`.
     data: all that trained cells of tables read."""
@@ -56,7 +61,7 @@ def parts(
     yield f"controls: {sum(one.word == 'SEEN' for one in run)} of {len(run)} seen"
     for word in dict.fromkeys(one.word for one in judged if one.word != "SEEN"):
         yield f"{word.lower()}: {', '.join(one.id for one in judged if one.word == word)}"
-    if lacking := sorted(data - controls.keys()):
+    if lacking := sorted(data - controlled):
         yield f"no control reads {', '.join(map(title, lacking))}"
     for room in rooms:
         pixels = "" if room.pixels is None else f" (a probe on raw pixels has {room.pixels:.3g})"

@@ -84,7 +84,8 @@ class Evidence:
     """What is known of the cells of one plan.
 
     given: by cell, values that were made elsewhere, instead of `trials`. declared: how their runs
-    are said to depart from the paper. made: what they were run on.
+    are said to depart from the paper. made: what they were run on. uncontrolled: why no claim and
+    table is judged without the controls of its profile.
     """
 
     plan: Plan
@@ -92,6 +93,7 @@ class Evidence:
     given: Mapping[CellKey, CellTrials] | None = None
     declared: Departure | None = None
     made: str = ""
+    uncontrolled: str | None = None
 
     def all_of(self, config: RunConfig) -> dict[int, Finished | Missing]:
         """The trials of a run that the plan asks for, by seed."""

@@ -4,6 +4,7 @@ fedrepro knows nothing of how they were made. Only what is declared to follow th
 is held against the print; all else is not compared.
 """
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,17 +13,13 @@ from ..claims.nodes import Values
 from ..external.binding import bind_rows, cell_of, external_plan
 from ..external.copies import counted_once, equal_runs
 from ..external.rows import Row
+from ..external.statement import said_of
 from ..results import Departure, External, ProtocolScale, Report, TableResult
 from ..spec.model import Paper
 from .evidence import CellTrials, Evidence
 from .judge import judge_evidence
 
 _WHY = "so it is declared by who gave the numbers; fedrepro did not make them"
-_DECLARED = {
-    "full": "They are declared to follow the published protocol, and are judged as such",
-    "scaled": "They are not declared to follow the published protocol, so no printed number is "
-    "held against them; what is judged is whether the paper's comparisons hold",
-}
 
 
 def judge_external(
@@ -43,18 +40,26 @@ def judge_external(
     `FedreproError` for results that belong to no cell of these tables
     (`benchmark.external.binding`).
     """
+    lines, rows = rows, [one for one in rows if not math.isnan(one.value)]
     named = dict.fromkeys(cell_of(row, paper).table for row in rows)
     plan = external_plan(paper, [*named] if tables is None else tables)
     given = bind_rows(rows, plan, protocol)
     seeds = tuple(sorted({seed for trials in given.values() for seed in trials}))
-    statement = _statement(protocol, note, files, rows)
-    external = External(protocol, note, tuple(files), seeds, len(rows), statement)
     is_full, full = protocol == "full", "declared to follow the published protocol"
     published = paper.profiles.get("paper") if is_full else None
     # Trials of a cell that are planned, by table: the protocol's, and no fewer than another has.
     most = dict.fromkeys(named, 1 if published is None else published.trials)
-    for (table, *_), found in given.items():
-        most[table] = max(most[table], len(found))
+    trials_of = [(table, len(found)) for (table, *_), found in given.items()]
+    asked = {(row.table, row.row, row.column, row.seed) for row in lines if is_full}
+    trials_of += [(place[0], n) for place, n in Counter(one[:3] for one in asked).items()]
+    for table, n in trials_of:
+        most[table] = max(most.get(table, 0), n)
+    ours = [one for one in paper.profiles.values() if any(row.profile == one.name for row in rows)]
+    checked = [one.name for one in ours if any(each.is_control for each in paper.under(one).tables)]
+    controls = f"The controls of profile {' and '.join(checked)} are not judged here."
+    why = controls if checked else None
+    statement = said_of(paper, protocol, note, files, rows) + f" {controls}" * bool(checked)
+    external = External(protocol, note, tuple(files), seeds, len(rows), statement)
     shown, own = replace(plan, trials=len(seeds)), note or "not declared to be that"
     declared = Departure("protocol", "the published protocol", own, _WHY)
     equal = equal_runs(given, plan.cells)
@@ -63,32 +68,14 @@ def judge_external(
         for key in (one.cell.key for one in shown.cells)
     }
     made = f"results of others, {full if is_full else own}"
-    evidence = Evidence(shown, {}, trials, None if is_full else declared, made)
+    evidence = Evidence(shown, {}, trials, None if is_full else declared, made, why)
     report = judge_evidence(evidence, command=command, audit=audit)
     return replace(
         report,
         tables=tuple(_table(table, given, len(seeds), command) for table in report.tables),
+        protected=all(len(seeds) in (one.trials, *one.looks) for one in ours),
         provenance=replace(report.provenance, seeds=seeds, device="not known to fedrepro"),
         external=external,
-    )
-
-
-def _statement(scale: ProtocolScale, note: str, files: Sequence[str], rows: Sequence[Row]) -> str:
-    """What a reader must know. Who leaves seeds out can choose the answer, so that is told."""
-    source = f" ({', '.join(files)})" if files else ""
-    profiles = ", ".join(dict.fromkeys(row.made for row in rows if row.made))
-    made = f" By their files they are of the profiles {profiles}." if profiles else ""
-    for offset, n in Counter(row.offset for row in rows if row.offset).items():
-        made += f" Their map adds {offset} to the rounds of {n} values."
-    said = f": “{note}”" if note else ""
-    seeds = {row.seed for row in rows}
-    missing = sorted(set(range(max(seeds) + 1)) - seeds)
-    named = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
-    if missing:
-        made += f" Of the seeds 0 to {max(seeds)}, {len(missing)} are missing: {named}."
-    return (
-        f"External results: fedrepro trained nothing here and cannot vouch for these numbers, "
-        f"which were made elsewhere{source}. {_DECLARED[scale]}{said}.{made}"
     )
 
 

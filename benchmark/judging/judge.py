@@ -164,7 +164,7 @@ class _Judging:
             for (_, comparisons), judged in zip(bound, table.claims, strict=True):
                 for name in self.read_by(comparisons):
                     found.setdefault(name, []).append(judged)
-        return found if self.control_tables else None
+        return found if self.control_tables else self.evidence.uncontrolled
 
     def claim(self, claim: Claim, comparisons: Sequence[Elementary], table: Table) -> ClaimResult:
         """What is said of a claim, by the comparisons that the profile does not leave out."""
@@ -302,12 +302,12 @@ class _Judging:
         )
 
     def said_of_controls(self) -> list[str]:
-        if self.controls is None:
+        if not isinstance(self.controls, Mapping):
             return []
         judged = [claim for one in self.control_tables for claim in one.claims]
         data = self.data_in(*(one for one in self.plan.shown_tables if not one.is_control))
         misses = None if self.plan.on else self.plan.profile.misses
-        said = [*parts(judged, self.controls, data, self.headroom.values())]
+        said = [*parts(judged, self.controls.keys(), data, self.headroom.values())]
         said += first_lines.would_show(self.tables)
         return [*said, misses] if misses else said
 

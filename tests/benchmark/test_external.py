@@ -1,6 +1,7 @@
 import csv
 import io
 import json
+import math
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import astuple, replace
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.external import binding
 from fedrepro.benchmark.external.binding import bind_rows, external_plan, template, why_not
 from fedrepro.benchmark.external.rows import Row, read_rows
 from fedrepro.benchmark.judging.evidence import copied_seeds, load_trials
@@ -126,6 +128,8 @@ def test_comparisons_use_the_seeds_that_both_sides_have_in_any_order(cpcfl: Pape
         )
         assert comparison.differences == pytest.approx((base, base))
     assert any("18 of 18 cells" in note for note in table.notes)
+    apart = [replace(row, seed=row.seed + len(row.row)) for row in rows]
+    assert {one.word for one in judged(cpcfl, apart).tables[0].claims} == {"NOT RUN", "OPEN"}
 
 
 def test_cells_that_show_one_number_share_it_and_must_not_contradict_each_other(
@@ -202,8 +206,12 @@ def test_fractions_are_percent_where_that_is_said(cpcfl: Paper) -> None:
         ({"round": "50"}, "read at round 100, not 50", True),
         ({"round": "best"}, "read at round 100, not best", False),
         ({"round": "hello"}, "round 'hello' is no number, nor final or best", False),
-        ({"profile": "smoke"}, "trials of profile smoke, not of the published", True),
-        ({"profile": "paper (departs from the paper) (series 2)"}, "profile paper .departs", True),
+        (
+            {"profile": "smoke", "made": "smoke"},
+            "trials of profile smoke, not of the published",
+            True,
+        ),
+        ({"made": "paper (departs)", "departs": True}, "profile paper .departs", True),
     ],
 )
 def test_the_full_protocol_takes_what_its_cells_show(
@@ -222,6 +230,8 @@ def test_a_spread_between_clients_that_is_given_as_a_fraction_is_refused() -> No
     with pytest.raises(FedreproError, match=r"0\.19 looks like a fraction"):
         judged(paper, [row], "scaled")
     assert judged(paper, [replace(row, unit="%")], "scaled").tables
+    own = replace(binding.cell_of(row, paper), metric="mine.balanced")
+    assert "looks like a fraction" in str(binding._problem(row, own, "scaled"))
 
 
 NO_RESULTS = (
@@ -307,12 +317,44 @@ def test_every_format_says_that_the_numbers_were_made_elsewhere(
 
 
 def test_seeds_that_are_left_out_a_series_and_an_offset_are_told(cpcfl: Paper) -> None:
-    rows = [Row(f"a:{seed}", "11", "CP-CFL|SimCLR", MEAN, seed, 76.0 + seed, profile="p (series 2)",
+    rows = [Row(f"a:{seed}", "11", "CP-CFL|SimCLR", MEAN, seed, 76.0 + seed, made="p (series 2)",
                 offset=seed // 4 * 9) for seed in (0, 3, 4)]  # fmt: skip
     said = judged(cpcfl, rows, "scaled").external
     assert said is not None
     assert said.statement.endswith("Of the seeds 0 to 4, 2 are missing: 1, 2.")
     assert " profiles p (series 2). Their map adds 9 to the rounds of 1 values." in said.statement
+    bare, odd = replace(cpcfl, profiles={}), [replace(one, round=f"{one.seed * 5}") for one in rows]
+    assert "one round were given at rounds 0, 15, 20." in str(judged(bare, odd, "scaled").external)
+    assert "How many trials are planned is not known" in str(judged(bare, rows).external)
+
+
+def test_claims_on_trials_of_ours_need_the_controls_of_their_profile(cpcfl, accuracies):
+    for profile, word in (("reduced", "OPEN"), ("paper", "HOLDS")):
+        rows = [replace(row, profile=profile) for row in rows_of(accuracies)]
+        report = judged(cpcfl, rows, "scaled")
+        assert [one.word for one in report.tables[0].claims].count(word) >= 2
+        assert ("of profile reduced are not judged" in str(report.external)) == (word == "OPEN")
+
+
+def test_a_line_without_a_value_is_a_trial_that_is_planned(cpcfl, accuracies):
+    lines = [replace(row, value=row.value if row.seed else math.nan) for row in rows_of(accuracies)]
+    cells = by_place(judged(replace(cpcfl, profiles={}), lines)).values()
+    assert all("4 of 5 trials were given" in one.verdict.reason for one in cells if one.mean)
+
+
+def test_cells_of_one_run_share_results_only_if_they_print_the_same(cpcfl):
+    table = cpcfl.table("5")
+    other = next(
+        i for i, one in enumerate(table.cells) if one.label == "IFCA|None @ EMNIST to MNIST"
+    )
+    for text, means in (("98.37", 2), ("98.38", 1)):
+        cells = [*table.cells]
+        cells[other] = replace(cells[other], printed=replace(cells[other].printed, text=text))
+        paper = replace(
+            cpcfl, tables=(replace(table, cells=tuple(cells), claims=(), relations=()),)
+        )
+        found = judged(paper, [Row("a:2", "5", "IFCA|None", "STL-10 to MNIST", 0, 98.0)])
+        assert sum(one.mean is not None for one in by_place(found).values()) == means
 
 
 @pytest.mark.parametrize(

@@ -134,8 +134,9 @@ def test_what_a_map_cannot_mean_is_said_in_one_line(
 
 def test_one_value_is_one_trial_of_one_run(tmp_path: Path, cpcfl: Paper) -> None:
     other_seed, other_run = OURS.replace("seed = 0", "seed = 1"), IFCA + 'round = "final"'
-    for more in (other_seed, other_run, OURS + 'column = "Trial 1"'):
-        rows = read_map(mapped(tmp_path, ONE_RUN + "round = 100\n", OURS, more), cpcfl)
+    earlier = other_seed + "round = 1"
+    for more in (other_seed, earlier, other_run, OURS + 'column = "Trial 1"'):
+        rows = read_map(mapped(tmp_path, ONE_RUN, OURS, more), cpcfl)
         refuses = pytest.raises(FedreproError, match="is that of another trial")
         with nullcontext() if "Trial" in more else refuses:  # a printed trial is of the same run
             bind_rows(rows, external_plan(cpcfl, ["11"]), "scaled")
@@ -182,5 +183,5 @@ def test_a_curve_that_stops_early_is_not_the_published_protocol(tmp_path: Path) 
         if fits:
             assert bind_rows(rows, plan, "full")
             continue
-        with pytest.raises(FedreproError, match=r"is read at round final \(200\), not 30"):
+        with pytest.raises(FedreproError, match=r"is read at round 200, not 30"):
             bind_rows(rows, plan, "full")

@@ -19,8 +19,9 @@ from fedrepro.benchmark.external.rows import from_records
 from fedrepro.benchmark.judging.answers import TableWord
 from fedrepro.benchmark.judging.judge import judge
 from fedrepro.benchmark.planning.plan import make_plan
-from fedrepro.benchmark.results import Detail, Report, Verdict
+from fedrepro.benchmark.results import Departure, Detail, Report, Verdict
 from fedrepro.benchmark.spec.load import load_paper, paper_ids
+from fedrepro.benchmark.spec.settings import PRECISION
 from fedrepro.reports.rows import OF_TRIALS
 from fedrepro.reports.scoreboard import counts, exit_code
 from fedrepro.reports.writers import csv as csv_format
@@ -54,10 +55,13 @@ def test_every_trial_is_a_line_with_its_seed(report: Report) -> None:
     }
     assert [*lines[0]] == list(OF_TRIALS)
 
-    known = replace(known, edited=("methods/a.py",), series=7)
+    unstated = (Departure(PRECISION, "not stated", "bf16", "why"),)
+    known = replace(known, edited=("methods/a.py",), series=7, readings=("fast",))
+    known = replace(known, tables=(replace(known.tables[0], unstated=unstated),))
     lines = list(csv.DictReader(io.StringIO(trials.render([known]))))
     rows = from_records([("a:2", one) for one in lines], "toy")
-    assert {one.made for one in rows} == {"reduced (edited) (departs from the paper) (series 7)"}
+    told = "reduced (edited) (departs from the paper) (series 7) (fast, bf16)"
+    assert {one.made for one in rows} == {told}
 
 
 @pytest.mark.parametrize("writer", [csv_format, trials])
