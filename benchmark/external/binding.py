@@ -1,4 +1,4 @@
-"""Which cells of a paper results belong to, and an empty file of them to be filled in."""
+"""Which cells of a paper results belong to, what is said of them, and an empty file of them."""
 
 import csv
 import io
@@ -19,6 +19,11 @@ from .rows import Row, refused, shown
 
 PROFILE = "external"
 _NO_RESULTS = {"analytic": "it is computed from a formula", "descriptive": "it is no measurement"}
+_DECLARED = {
+    "full": "They are declared to follow the published protocol, and are judged as such",
+    "scaled": "They are not declared to follow the published protocol, so no printed number is "
+    "held against them; what is judged is whether the paper's comparisons hold",
+}
 
 
 def external_plan(paper: Paper, tables: Sequence[str]) -> Plan:
@@ -59,8 +64,8 @@ def bind_rows(rows: Iterable[Row], plan: Plan, protocol: ProtocolScale) -> Value
         for of, is_of in ((source, trial), (source[:3], row.seed)) if source else ():
             place, known = made.setdefault(of, (row.place, is_of))
             if known != is_of:
-                said = "this value, or the run that it is of, is that of another trial"
-                raise refused(row.place, f"{said}; first at {place}")
+                said = f"this value or run is that of another trial; first at {place}"
+                raise refused(row.place, said)
         trials = found.setdefault(first[cell.key], {})
         before = trials.get(row.seed)
         again = before is not None and (before.row, before.column) == (row.row, row.column)
@@ -159,6 +164,33 @@ def rounds_of(row: Row, cell: Cell) -> tuple[str, str]:
 
 def _value(row: Row, cell: Cell) -> float:
     return row.value * (100.0 if row.unit == "fraction" and cell.unit == "%" else 1.0)
+
+
+def said_of(
+    paper: Paper, scale: ProtocolScale, note: str, files: Sequence[str], rows: Sequence[Row]
+) -> str:
+    """What a reader must know. Who leaves seeds out can choose the answer, so that is told."""
+    source = f" ({', '.join(files)})" if files else ""
+    profiles = ", ".join(dict.fromkeys(row.made for row in rows if row.made))
+    made = f" By their files they are of the profiles {profiles}." if profiles else ""
+    for offset, n in Counter(row.offset for row in rows if row.offset).items():
+        made += f" Their map adds {offset} to the rounds of {n} values."
+    said = f": “{note}”" if note else ""
+    seeds = {row.seed for row in rows}
+    missing = sorted(set(range(max(seeds) + 1)) - seeds)
+    named = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
+    if missing:
+        made += f" Of the seeds 0 to {max(seeds)}, {len(missing)} are missing: {named}."
+    rounds = {rounds_of(row, cell_of(row, paper)) for row in rows}
+    if len(rounds) > len({read for read, _ in rounds}):
+        several = ", ".join(sorted({one for _, one in rounds}, key=lambda one: (len(one), one)))
+        made += f" Cells that the paper reads at one round were given at rounds {several}."
+    if scale == "full" and "paper" not in paper.profiles:
+        made += " How many trials are planned is not known: the spec has no profile `paper`."
+    return (
+        f"External results: fedrepro trained nothing here and cannot vouch for these numbers, "
+        f"which were made elsewhere{source}. {_DECLARED[scale]}{said}.{made}"
+    )
 
 
 def template(

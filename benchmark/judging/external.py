@@ -10,10 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..claims.nodes import Values
-from ..external.binding import bind_rows, cell_of, external_plan
+from ..external.binding import bind_rows, cell_of, external_plan, said_of
 from ..external.copies import counted_once, equal_runs
 from ..external.rows import Row
-from ..external.statement import said_of
 from ..results import Departure, External, ProtocolScale, Report, TableResult
 from ..spec.model import Paper
 from .evidence import CellTrials, Evidence

@@ -202,14 +202,13 @@ def report(what: "Results | str | Sequence[Results]", out: Path | str) -> Path:
 
 
 def _paper(paper: str | Paper) -> Paper:
-    """The paper with that id; warns of names that entry points of other packages give in vain. One
-    that was changed in Python is of no file."""
+    """The paper with that id; warns of names that entry points of other packages give in vain."""
     for told in names.left_out():
         warnings.warn(told, stacklevel=3)
     if isinstance(paper, str):
         return load_paper(paper, searched())
-    as_taken, folder = paper.as_taken or paper, paper.file.parent.parent
-    is_kept = paper.file.is_file() and as_taken == load_paper(paper.id, folder)
+    file, as_taken = paper.file, paper.as_taken or paper  # changed in Python, it is of no file
+    is_kept = file.is_file() and as_taken == load_paper(paper.id, file.parent.parent)
     return paper if is_kept else replace(paper, file=Path())
 
 
