@@ -240,8 +240,7 @@ class FirstLines:
         """All of them; what it was run on stands behind the sentence."""
         run_on = f" ({self.run_on})" if self.run_on else ""
         controls = (self.controls,) if self.controls else ()
-        found = (self.sentence + run_on, *self.elsewhere)
-        return (*found, *controls, *self.evidence, *self.totals)
+        return (self.sentence + run_on, *self.elsewhere, *controls, *self.evidence, *self.totals)
 
     @property
     def answer(self) -> str:

@@ -4,6 +4,7 @@ import io
 import textwrap
 import warnings
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,21 +22,7 @@ PALETTE = (
     "#7fa32b", "#8c5a3c",
 )  # fmt: skip
 _INK = "#565f68"
-_STYLE: dict[Any, Any] = {
-    "svg.hashsalt": "fedrepro",  # names within a drawing depend on nothing but the drawing
-    "svg.fonttype": "none",  # text stays text
-    "text.parse_math": False,  # a label is no formula
-    "font.family": "sans-serif",
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": _INK,
-    "axes.labelcolor": _INK,
-    "text.color": _INK,
-    "xtick.color": _INK,
-    "ytick.color": _INK,
-    "grid.alpha": 0.25,
-}
+_STYLE = Path(__file__).parent / "templates/figures.mplstyle"
 _WIDTH = 5.4  # inches
 SHAPES = {"o": "●", "s": "■", "^": "▲"}
 """Markers, and how a legend shows them; for more series than there are colours."""
@@ -82,7 +69,7 @@ def drawn(draw: Callable[[], Figure], form: str = "svg") -> bytes:
     """A drawing as a document (svg, png or pdf), the same bytes for the same drawing."""
     metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form)
     # A letter that the font lacks is measured as a box; the page draws it in a font of its own.
-    with rc_context(_STYLE), warnings.catch_warnings(action="ignore", category=UserWarning):
+    with rc_context(fname=_STYLE), warnings.catch_warnings(action="ignore", category=UserWarning):
         written = io.BytesIO()
         draw().savefig(written, format=form, transparent=form == "svg", metadata=metadata, dpi=150)
     return written.getvalue()

@@ -1,7 +1,9 @@
 """How judged tables are laid out, for every format: grids, number formats, shared departures."""
 
 import itertools
+import tomllib
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 from ..benchmark.audit.findings import Finding
@@ -12,57 +14,14 @@ from ..benchmark.judging.answers import TableWord
 from ..benchmark.results import CellResult, Departure, Report, TableResult, named
 from ..benchmark.spec.printed import Printed
 
-VERDICTS: dict[str, str] = {
-    "REPRODUCED": "the mean agrees within the margin; counted numbers: to the published digits",
-    "DISCREPANT": "the mean is beyond the margin; of counted numbers, another value comes out",
-    "INCONCLUSIVE": "these trials cannot tell",
-    "NOT COMPARED": "shown and not judged: other data, a shorter protocol, or words",
-    "NOT RUN": "nothing was trained for this cell; the reason is given",
-    "FAILED": "all trials failed; the reason is given",
-}
-"""Every verdict in the order of a scoreboard, with its meaning."""
-
-CLAIMS: dict[ClaimWord, str] = {
-    "HOLDS": "at least half of the published difference is seen, in every comparison",
-    "SAME DIRECTION": "the difference has the stated sign; its size or one comparison is open",
-    "OPPOSITE": "the difference has the other sign",
-    "ABSENT": "at most a quarter of the published difference is there",
-    "OPEN": "these trials cannot tell, or a control on their data is not seen",
-    "NOT COMPARED": "a stated size on other data, or a divisor that is zero in some trial",
-    "NOT RUN": "nothing was trained for it; the reason is given",
-}
-"""Every word on a claim in the order of a scoreboard, with its meaning."""
-
-CONTROLS: dict[ControlWord, str] = {
-    "SEEN": "a known difference is shown to exceed the least effect that was declared",
-    "NOT SEEN": "it is not, so that nothing is said of the tables on these data",
-    "NOT RUN": "trials of it are missing; the reason is given",
-}
-"""Every word on a positive control, with its meaning."""
-
-TABLES: dict[TableWord, str] = {
-    "PASS": "at least half of the published differences are seen, whichever part is left out",
-    "FAIL": "they are not, whichever part is left out",
-    "OPEN": "these trials cannot tell, the table rests on one part, or a control is not seen",
-    "NOT COMPARED": "it has no published numbers that trials could be compared with",
-    "NOT RUN": "nothing was trained for it; the reason is given",
-}
-"""Every word on a table in the order of a scoreboard, with its meaning."""
-
-FINDINGS = {
-    "inconsistent": "no values that round to the published ones satisfy the statement",
-    "undecidable": "rounding, or what the paper leaves open, allows both answers",
-    "consistent": "recomputed within rounding",
-}
-"""Every status of an audit finding, with its meaning."""
-
-SUPPORT: dict[SupportWord, str] = {
-    "supported": "it holds for all values that round to the published ones",
-    "contradicted": "it holds for none of them",
-    "undecidable": "it holds for some of them, so that rounding hides the answer",
-    "not printed": "the paper has no numbers to check it with",
-}
-"""What the printed numbers alone may say of a claim, with its meaning."""
+_MEANINGS = tomllib.loads(Path(__file__).with_name("statuses.toml").read_text("utf-8"))
+VERDICTS: dict[str, str] = _MEANINGS["cells"]
+CLAIMS: dict[ClaimWord, str] = _MEANINGS["claims"]
+CONTROLS: dict[ControlWord, str] = _MEANINGS["controls"]
+TABLES: dict[TableWord, str] = _MEANINGS["tables"]
+FINDINGS: dict[str, str] = _MEANINGS["findings"]
+SUPPORT: dict[SupportWord, str] = _MEANINGS["support"]
+"""Every status in the order of a scoreboard, with its meaning."""
 
 _DATA = ("pretraining.data", "clients.data")
 

@@ -1,28 +1,15 @@
 """`docs/settings.md`: every method of every paper with its settings, and where they come from."""
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from ..benchmark.planning.plan import Plan
 from ..benchmark.planning.setting_origin import Told, Unit, common, source_of_defaults, units
 from ..benchmark.spec.model import Origin
 
-INTRODUCTION = """# Settings of every method, and where they come from
-
-Made by `fedrepro settings > docs/settings.md` from the plans of the profile `paper`. A value is
-the one most used in the table that uses the method most; "also" lists those of other cells. Paths
-are those of specs and of `--set`.
-
-- *the paper*: stated in `tables/`.
-- *open*: stated there, where the paper leaves it open; the text is the entry of its `[[unstated]]`.
-- *authors*: from `NAME.toml` next to the module of the method or the objective, with its source.
-- *default*: of the module named; sources are listed at the end.
-- *the method*: follows from the method itself.
-"""
+INTRODUCTION = Path(__file__).parent / "templates/settings.md"
 _WORDS = {
-    "paper": "the paper",
-    "unstated": "open",
-    "authors": "authors",
-    "default": "default",
+    **{"paper": "the paper", "unstated": "open", "authors": "authors", "default": "default"},
     "method": "the method",
 }
 _STAGES = {"federated": "Method", "pretraining": "Pre-training", "measurement": "Protocol"}
@@ -30,7 +17,7 @@ _STAGES = {"federated": "Method", "pretraining": "Pre-training", "measurement": 
 
 def render(plans: Iterable[Plan]) -> str:
     """The page, as Markdown."""
-    lines, modules = [INTRODUCTION], dict[str, None]()
+    lines, modules = [INTRODUCTION.read_text("utf-8")], dict[str, None]()
     for plan in plans:
         found = units(plan)
         shared = common(found)

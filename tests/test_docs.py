@@ -122,7 +122,7 @@ def test_the_notebook_is_committed_without_outputs_and_its_code_is_python() -> N
 
 
 def test_the_site_is_refused_for_files_from_elsewhere() -> None:
-    text = text_of("docs/site/hooks.py")
+    text = text_of("tools/site_hooks.py")
     begin = text.index("ELSEWHERE")
     found: dict[str, re.Pattern[str]] = {}
     exec("import re\n" + text[begin : text.index("\nLINK", begin)], {}, found)

@@ -77,7 +77,7 @@ def sources() -> set[Path]:
     code = {file for folder in (*FOLDERS, FACE) for file in (ROOT / folder).rglob("*.py")}
     specs = {
         file
-        for folder in ("benchmark", "methods", "tables")
+        for folder in ("benchmark", "methods", "reports", "tables")
         for file in (ROOT / folder).rglob("*.toml")
     } | {*(ROOT / "tables").glob("*/headroom.json")}
     excerpts = (ROOT / "benchmark/data/excerpts").glob("*/*")

@@ -185,8 +185,7 @@ def totals(
     for one in tables:
         if one.answers:
             on_runs.setdefault(frozenset(cell.run for cell in one.cells), []).append(one.id)
-    same = "; ".join(listed(ids) for ids in on_runs.values() if len(ids) > 1)
-    if same:
+    if same := "; ".join(listed(ids) for ids in on_runs.values() if len(ids) > 1):
         yield f"tables on the same runs: {same}"
     if pooled is not None:
         yield f"all tables together: differences {_retained(pooled)}"

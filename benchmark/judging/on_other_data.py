@@ -52,9 +52,8 @@ def elsewhere(tables: Sequence[TableResult], records: Sequence[OnOtherData]) -> 
         ]
         words = Counter(answer.word.lower() for claim, answer in both if claim.word != answer.word)
         if len(both) > MOST:
-            others = ", ".join(f"{n} {word}" for word, n in words.items()) or "none"
-            counts = f"{words.total()} of {len(both)} headline claims have another answer"
-            yield f"{where}: {counts}: {others}."
+            n = ", ".join(f"{n} {word}" for word, n in words.items()) or "none"
+            yield f"{where}: {words.total()} of {len(both)} headline claims answer otherwise: {n}."
         elif both:
             said = "; ".join(first_lines.clause(*one) + _numbers(*one) for one in both)
             yield f"{where}: {said}."

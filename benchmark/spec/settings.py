@@ -122,10 +122,9 @@ def made(cls: type, mapping: Mapping[str, Any], where: str) -> Any:
     own = {name: mapping[name] for name in fields_of(cls) if name in mapping}
     try:
         return _made(cls, key_of(own))
-    except ValidationError as error:
-        raise SpecError(f"{where}: {mistakes(error)}") from error
     except (TypeError, ValueError) as error:
-        raise SpecError(f"{where}: {error}") from error
+        said = mistakes(error) if isinstance(error, ValidationError) else error
+        raise SpecError(f"{where}: {said}") from error
     except Exception as error:  # a mistake in a class of one's own
         raise SpecError(f"{where}: {registry.told(error, [cls.__module__])}") from error
 

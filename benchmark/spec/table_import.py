@@ -319,8 +319,7 @@ def _header(grid: _Grid, reads: Sequence[Sequence[Read]], first: int) -> tuple[i
         return 1, "the first row, of whole numbers that all differ"
     if all(re.fullmatch(r"\d+[ -][A-Za-z]{2}.*|\D*", read.text) for read in reads[0][1:]) and below:
         return 1, "the first row, of numbers with words"
-    said = "a header row is needed above them, with words in it, such as '5 clients'"
-    raise FedreproError(f"line {grid.lines[0]}: holds numbers; {said}")
+    raise FedreproError(f"line {grid.lines[0]}: holds numbers; a header row of words is needed")
 
 
 def _is_heading(row: Sequence[_Cell], labels: int) -> bool:

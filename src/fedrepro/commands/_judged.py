@@ -26,16 +26,12 @@ _LETTERS = 300  # of a reason; one of many edited files would fill a screen
 _REPORTS = Path("results/reports")
 
 
-def store_at(folder: Path) -> Store:
-    """The store in `folder`, which complains on the terminal about damaged files."""
-    return Store(folder, warn=complain)
-
-
-def store_to_read(folder: Path) -> Store:
-    """As `store_at`; `FedreproError` for a folder that was named and is not there."""
-    if folder != options.STORE_FOLDER and not folder.is_dir():
+def store_at(folder: Path, to_read: bool = False) -> Store:
+    """The store in `folder`, which complains on the terminal about damaged files. `FedreproError`
+    for one to read from that was named and is not there."""
+    if to_read and folder != options.STORED and not folder.is_dir():
         raise FedreproError(f"--store {folder}: there is no such folder; `fedrepro run` makes one")
-    return store_at(folder)
+    return Store(folder, warn=complain)
 
 
 def command_line() -> str:

@@ -123,10 +123,8 @@ SPECS = folder(
 PAPER = (SPECS, option("paper", metavar="PAPER", help="paper id, for example cpcfl"))
 PAPERS = (SPECS, option("papers", nargs="*", metavar="PAPER", help="paper ids (default: all)"))
 DATA = folder("--data-dir", "folder of real data sets (default: $FEDREPRO_DATA)")
-STORE_FOLDER = Path("results/store")
-STORE = folder(
-    "--store", "folder of finished trials (default: results/store)", default=STORE_FOLDER
-)
+STORED = Path("results/store")
+STORE = folder("--store", f"folder of finished trials (default: {STORED})", default=STORED)
 PLACES = (DATA, STORE)
 CELLS_OF_A_TABLE = (
     option("--rows", metavar="PATTERN", help="only rows such as 'CP-CFL|*' (labels joined by |)"),

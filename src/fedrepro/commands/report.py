@@ -5,7 +5,7 @@ import time
 
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.commands import _options as options
-from fedrepro.commands._judged import default_folder, folder_of, judged, show, store_to_read
+from fedrepro.commands._judged import default_folder, folder_of, judged, show, store_at
 
 EXAMPLE = "fedrepro report cpcfl mfcl --out results/reports/two-papers"
 ARGUMENTS = (
@@ -24,7 +24,7 @@ def execute(args: argparse.Namespace) -> int:
     """Judges and reports."""
     clock = time.perf_counter()
     alone = options.one_is_named(args)
-    store = store_to_read(args.store)
+    store = store_at(args.store, to_read=True)
     plans = [options.plan(args, paper) for paper in options.papers_with_profile(args)]
     if not plans:
         raise FedreproError(f"no paper has a profile '{args.profile}'; fedrepro list names them")

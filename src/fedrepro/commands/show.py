@@ -8,7 +8,7 @@ from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.store.files import write_whole
 from fedrepro.commands import _options as options
-from fedrepro.commands._judged import judged, store_to_read
+from fedrepro.commands._judged import judged, store_at
 from fedrepro.commands._terminal import paint
 
 EXAMPLE = "fedrepro show cpcfl 3 --rows 'CP-CFL|*'"
@@ -28,7 +28,7 @@ def execute(args: argparse.Namespace) -> None:
     if args.out is not None and args.out.is_dir():
         raise FedreproError(f"--out {args.out} is a folder; name a file in it")
     args.tables = [args.table]
-    store, paper = store_to_read(args.store), options.paper(args)
+    store, paper = store_at(args.store, to_read=True), options.paper(args)
     report = judged(options.plan(args, paper), store, audit=args.format == "text")
     shown = _shown(report, args.format)
     if args.out is not None:

@@ -12,8 +12,8 @@ from typing import Any
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 
-HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
+ROOT = Path(__file__).parents[1]
+HERE = ROOT / "docs" / "site"
 MADE = ROOT / "results" / "site-made"
 OF_ROOT = {
     "README.md": "index.md",
