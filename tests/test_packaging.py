@@ -261,7 +261,7 @@ def test_the_guide_to_methods_is_followed_literally_with_a_package_of_ones_own(
 
     with installed(scripts, tmp_path):
         told = told_by(blocks("adding-a-method.md", "bash")[-1])
-        assert "federated my-method (mypackage/my_method.py)" in told
+        assert "federated mypackage.my_method (mypackage/my_method.py)" in told
         assert "2 cells, 0 claims, 0 problems" in told
         assert "trials: 4 trained" in told
         again = "fedrepro run mypaper --profile smoke --jobs 2"
