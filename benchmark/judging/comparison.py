@@ -27,7 +27,7 @@ from ..stats.intervals import LEVEL, t_quantile
 from .baseline import AUDIT, Recorded, RecordedCell, place_of, recorded
 
 TrialValues = Sequence[float]
-ABSENT = "absent"
+ABSENT = "missing"
 NOTHING_SHARED = "both sides need tables of one paper and profile; they share none"
 _FEWEST = 3
 _EXACT = 1e-9

@@ -85,7 +85,7 @@ BOTH, VALUE = report(rows=("A", "B")), ("value", "3: A @ x")
         (report(), report([None, *OLD[1:]]),
          [("trials", "3: A @ x", "4 of these", True), (*VALUE, "70", False)]),
         (report(), report([None] * 5, word="ERROR"), [("verdict", "3: A @ x", "FAILED", True)]),
-        (BOTH, report(), [("verdict", "3: B @ x", "absent", True)]),
+        (BOTH, report(), [("verdict", "3: B @ x", "missing", True)]),
         (report(), BOTH, [("verdict", "3: B @ x", "NOT COMPARED", False)]),
         (report(word="INCONCLUSIVE"), report(word="REPRODUCED"),
          [("verdict", "3: A @ x", "REPRODUCED", False)]),
@@ -317,9 +317,9 @@ def test_words_cells_and_claims_that_differ_are_told(tmp_path, capsys):
         for one in json.loads(capsys.readouterr().out)
     ] == [
         ["verdict", "p reduced 3: A @ x", "NOT COMPARED", "FAILED"],
-        ["verdict", "p reduced 3: B @ x", "absent", "NOT COMPARED"],
-        ["claim", "p reduced 3: c", "HOLDS", "absent"],
-        ["claim", "p reduced 3: d", "absent", "HOLDS"],
+        ["verdict", "p reduced 3: B @ x", "missing", "NOT COMPARED"],
+        ["claim", "p reduced 3: c", "HOLDS", "missing"],
+        ["claim", "p reduced 3: d", "missing", "HOLDS"],
     ]
 
 

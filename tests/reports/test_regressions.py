@@ -131,7 +131,7 @@ def test_a_planted_regression_turns_the_steps_of_the_workflow_red(
 
     Path("tables/mypaper").rename("gone")
     assert main(["regress", *line[2:], *outputs]) == 1
-    assert f"REGRESSED mypaper {recorded}: spec recorded -> absent\n" == capsys.readouterr().out
+    assert f"REGRESSED mypaper {recorded}: spec recorded -> missing\n" == capsys.readouterr().out
     assert json.loads(Path("out/regress.json").read_text("utf-8"))["passed"] is False
 
     Path("gone").rename("tables/mypaper")

@@ -68,7 +68,7 @@ def execute(args: argparse.Namespace) -> int:
     for path in () if args.papers or args.record else sorted(args.baselines.glob("*.json")):
         old = baselines.load(path) if f"-{args.profile}" in path.stem else None
         if old and old.profile == args.profile and old.paper not in {one.id for one in known}:
-            gone = comparison.Movement("spec", str(path), "recorded", "absent", regression=True)
+            gone = comparison.Movement("spec", str(path), "recorded", "missing", regression=True)
             print(f"{paint('REGRESSED')} {old.paper} {gone.sentence}")
             compared.append(comparison.BaselineCheck(old, 0, (gone,), ()))
     if not papers and not compared:  # a gate that measures nothing must not pass
