@@ -3,7 +3,6 @@
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -205,11 +204,7 @@ def _paper(paper: str | Paper) -> Paper:
     """The paper with that id; warns of names that entry points of other packages give in vain."""
     for told in names.left_out():
         warnings.warn(told, stacklevel=3)
-    if isinstance(paper, str):
-        return load_paper(paper, searched())
-    file, as_taken = paper.file, paper.as_taken or paper  # changed in Python, it is of no file
-    is_kept = file.is_file() and as_taken == load_paper(paper.id, file.parent.parent)
-    return paper if is_kept else replace(paper, file=Path())
+    return load_paper(paper, searched()) if isinstance(paper, str) else paper
 
 
 def _store(folder: Path | str | None) -> Store:
