@@ -21,7 +21,10 @@ nav, main > :not(.paper), .paper > :not(#cpcfl-table-3) { display: none !importa
 .page { display: block !important }
 .paper { margin-top: .5rem !important }
 </style>
-<script>document.getElementById("cpcfl-table-3-c1-1").showPopover();</script>
+<script>
+document.getElementById("cpcfl-table-3-c1-1").showPopover();
+addEventListener("load", () => setTimeout(() => scrollTo(0, 0)));
+</script>
 """
 """A picture shows the top of a page, so what is between first lines and table is hidden."""
 
@@ -37,7 +40,7 @@ def main() -> None:
         shown = Path(folder) / "report.html"
         shown.write_text(shown.read_text("utf-8") + SHOW_TABLE_3, encoding="utf-8")
         command = (browser, "--headless", "--no-sandbox", "--hide-scrollbars", WHOLE)
-        size = ("--window-size=1400,1250", f"--screenshot={drawn}")
+        size = ("--window-size=1400,1450", f"--screenshot={drawn}")
         subprocess.run([*command, *size, shown.as_uri()], check=True)
     if drawn.stat().st_size < 250_000:
         raise SystemExit(f"{drawn} is not whole: does the report still have Table 3 of CP-CFL?")
