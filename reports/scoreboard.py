@@ -8,8 +8,8 @@ from ..benchmark.results import CellResult, Report, TableResult
 from .layout import CLAIMS, TABLES, VERDICTS
 
 UNPROTECTED = (
-    "Not protected: the profile declares no interim analysis at this number of trials, or another "
-    "series. Whoever chooses these by the results is wrong in more than 5 % of claims."
+    "Not protected: these are not the trials that the profile declares. Who chooses trials after "
+    "seeing results is wrong in more than 5 % of claims."
 )
 _SCALED = (
     "Other data or a shorter protocol: nothing trained here reproduces or refutes a published "

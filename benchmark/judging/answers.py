@@ -278,7 +278,7 @@ def _word(
         return "OPEN", "The published differences are hardly larger than the noise of one run."
     if slope.low > SEEN:
         return "OPEN", f"Other orders of the rows fit as well (relabelling p = {p:.2g})."
-    return "OPEN", "The interval of the retention includes one half."
+    return "OPEN", "The differences here may be more or less than half as large."
 
 
 def bare_label(name: str) -> str:

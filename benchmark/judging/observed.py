@@ -97,7 +97,7 @@ def pattern_of(columns: Mapping[str, Column], values: Values, names: Names) -> P
         trials,
         rows,
         columns=tuple(
-            f"{first} with {len(more)} more of the same runs" if more else first
+            f"{first} and {len(more)} more of the same runs" if more else first
             for first, *more in groups
         ),
         methods=tuple(methods[row] for row in rows),

@@ -100,7 +100,7 @@ def test_the_plan_names_the_looks_and_trials_between_two_wait_for_the_next(
     other = told(tmp_path, "run", "--until-decided", "--trials", "3", "--jobs", "0")
     assert not other["protected"]
     assert other["tables"][0]["claims"][0]["answer"]["trials"] == 3
-    assert "Not protected: the profile declares no interim analysis" in capsys.readouterr().out
+    assert "Not protected: these are not the trials" in capsys.readouterr().out
 
 
 SEVERAL = {name: {"training": {"rounds": n}} for name, n in (("b", 4), ("a", 1), ("c", 9))}
