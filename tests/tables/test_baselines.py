@@ -1,8 +1,11 @@
 import pytest
 
 from fedrepro.benchmark.claims.bind_cells import bind
+from fedrepro.benchmark.judging.baseline import load, recorded
+from fedrepro.benchmark.judging.comparison import compare
 from fedrepro.benchmark.spec.load import load_paper, paper_ids
 from fedrepro.benchmark.spec.model import matches
+from tools.found import ROOT, judged
 
 OWN_VARIANTS = ("Calibre|*", "MFCL(BN)", "MFCL(GN)")
 NONE_OF = {"fcl": {"MoCo (Centralized)"}, "mfcl": {"FedAvg", "FedProx", "MOON", "FSL"}}
@@ -25,3 +28,11 @@ def test_a_lead_is_over_all_that_headlines_compare_the_paper_s_own_with(paper_id
                         if not paper.is_baseline(row)
                     }
     assert missing == set()
+
+
+@pytest.mark.parametrize("paper_id", paper_ids())
+def test_a_committed_baseline_holds_the_specs_as_they_are(paper_id: str) -> None:
+    report = judged(paper_id)
+    kept = load(ROOT / f"results/baselines/{paper_id}-{report.profile}.json")
+    moved = compare(kept, recorded(report))
+    assert [one.sentence for one in moved if one.what == "spec"] == []
