@@ -38,7 +38,7 @@ def on_files(files: Files, config: Any) -> Files:
         if not (MADE / name).is_file():
             raise PluginError(f"{MADE / name} is missing: `nox -s docs` makes it")
     for root, pattern in (
-        (ROOT, "results/baselines/*.json"), (ROOT, "tables/*/*.toml"), (HERE / "pages", "*"),
+        (ROOT, "results/baselines/*.json"), (ROOT, "tables/*/*.*"), (HERE / "pages", "*"),
         (HERE, "assets/*"), (MADE, "**/*"),
     ):  # fmt: skip
         for path in sorted(one for one in root.glob(pattern) if one.is_file()):
