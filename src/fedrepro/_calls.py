@@ -49,7 +49,7 @@ def plan(
     paper: str | Paper,
     profile: str | None = None,
     *,
-    tables: Sequence[str] | None = None,
+    tables: Sequence[str] | str | None = None,
     rows: str | None = None,
     on: str | None = None,
     trials: int | None = None,
@@ -73,7 +73,7 @@ def plan(
     return make_plan(
         under(_paper(paper), readings),
         configured().get("profile", "reduced") if profile is None else profile,
-        tables=tables,
+        tables=_ids(tables),
         rows=rows,
         on=on,
         trials=trials,
@@ -147,7 +147,7 @@ def judge(
     paper: str | Paper,
     results: "pd.DataFrame | Path | str | Sequence[Path | str]",
     *,
-    tables: Sequence[str] | None = None,
+    tables: Sequence[str] | str | None = None,
     protocol: ProtocolScale = "scaled",
     note: str = "",
     audit: bool = True,
@@ -176,7 +176,7 @@ def judge(
         found,
         read_files(files, found) if files else _rows(results, found),
         command=f"fedrepro.judge({found.id!r}, {', '.join(names) or 'a data frame'})",
-        tables=tables,
+        tables=_ids(tables),
         protocol=protocol,
         note=note,
         files=names,
@@ -205,6 +205,10 @@ def _paper(paper: str | Paper) -> Paper:
     for told in names.left_out():
         warnings.warn(told, stacklevel=3)
     return load_paper(paper, searched()) if isinstance(paper, str) else paper
+
+
+def _ids(tables: Sequence[str] | str | None) -> Sequence[str] | None:
+    return tables.split(",") if isinstance(tables, str) else tables and [*map(str, tables)]
 
 
 def _store(folder: Path | str | None) -> Store:

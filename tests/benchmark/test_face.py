@@ -54,6 +54,11 @@ def test_a_plan_takes_what_a_run_takes() -> None:
         fedrepro.plan("cpcfk")
 
 
+def test_tables_are_named_as_on_the_command_line_too() -> None:
+    for given in ("11,3", ["11", "3"], (11, 3)):
+        assert set(fedrepro.plan("cpcfl", "smoke", tables=given).tables) == {"3", "11"}  # type: ignore[arg-type]
+
+
 def test_frames_are_long_and_can_be_judged_again(tmp_path: Path) -> None:
     mine = pd.DataFrame(
         {**CELL, "seed": seed, "value": value}
