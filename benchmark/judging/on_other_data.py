@@ -53,7 +53,7 @@ def elsewhere(tables: Sequence[TableResult], records: Sequence[OnOtherData]) -> 
         words = Counter(answer.word.lower() for claim, answer in both if claim.word != answer.word)
         if len(both) > MOST:
             n = ", ".join(f"{n} {word}" for word, n in words.items()) or "none"
-            yield f"{where}: {words.total()} of {len(both)} headline claims answer otherwise: {n}."
+            yield f"{where}: {words.total()} of {len(both)} headline claims differ there: {n}."
         elif both:
             said = "; ".join(first_lines.clause(*one) + _numbers(*one) for one in both)
             yield f"{where}: {said}."
