@@ -44,7 +44,7 @@ class Movement:
     """One thing that is not the same on both sides.
 
     where: cell `3: CP-CFL|SimCLR @ T = 25`, claim `3: id`, table `3`, or method `methods: fedavg,
-    accuracy`. before, after: word, or number as text; 'missing' where the side lacks it. difference:
+    accuracy`. before, after: word, or number as text; 'missing' where a side lacks it. difference:
     of the means, in the cell's unit. regression: beyond tolerance, a worse word, or something lost.
     """
 
