@@ -416,6 +416,12 @@ def test_what_is_read_and_said_and_audited_is_compared_where_it_is_recorded():
     assert moved(new, replace(new, first=FirstLines())) == []
 
 
+def test_a_changed_claim_whose_id_ends_with_audit_is_a_regression():
+    before = replace(baseline.recorded(report()), stated={"3: passes-the-audit": "'A' > 'B'"})
+    after = replace(before, stated={"3: passes-the-audit": "'B' > 'A'"})
+    assert [one.regression for one in comparison.compare(before, after)] == [True]
+
+
 def test_trials_that_a_failed_cell_has_gained_are_told():
     before, after = (baseline.recorded(report(t, word="ERROR")) for t in ([None] * 5, OLD))
     found = [one.sentence for one in comparison.compare(before, after)]
