@@ -75,10 +75,12 @@ def outside(value: float, name: str | None, unit: str | None) -> str | None:
     return f"{value:g}{written} is no {name}, which is {ends}{written}"
 
 
-def looks_like_fraction(value: float, name: str | None, unit: str | None) -> bool:
-    """Whether a value in percent is also one of its metric's values as a fraction."""
-    known = metric(name)
-    high = None if known is None else known.high
+def looks_like_fraction(
+    value: float, name: str | None, unit: str | None, endless: float | None = None
+) -> bool:
+    """Whether a value in percent is also one of its metric's values as a fraction. endless: the
+    largest one of a metric that has no end."""
+    high = (metric(name) or MetricRange()).high or endless
     return unit == "%" and high is not None and high <= 1 and 0 < value <= high
 
 

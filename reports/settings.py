@@ -8,10 +8,8 @@ from ..benchmark.planning.setting_origin import Told, Unit, common, source_of_de
 from ..benchmark.spec.model import Origin
 
 INTRODUCTION = Path(__file__).parent / "templates/settings.md"
-_WORDS = {
-    **{"paper": "the paper", "unstated": "open", "authors": "authors", "default": "default"},
-    "method": "the method",
-}
+_WORDS = {"paper": "the paper", "unstated": "open", "authors": "authors"}
+_WORDS |= {"default": "default", "method": "the method"}
 _STAGES = {"federated": "Method", "pretraining": "Pre-training", "measurement": "Protocol"}
 
 

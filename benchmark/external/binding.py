@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ..claims.nodes import Values
 from ..errors import FedreproError
-from ..metrics import MetricRange, looks_like_fraction, metric, outside
+from ..metrics import looks_like_fraction, outside
 from ..planning.plan import Plan, PlannedCell, make_plan
 from ..results import ProtocolScale
 from ..spec import limits
@@ -144,9 +144,7 @@ def _problem(row: Row, cell: Cell, protocol: ProtocolScale) -> str | None:
         return f"{cell.label}: {problem}"
     printed = cell.printed.value
     is_unsaid = row.unit is None and (printed is None or printed > 1)
-    # Of a metric without ends as of a share.
-    name = cell.metric if (metric(cell.metric) or MetricRange()).high else "accuracy"
-    if is_unsaid and looks_like_fraction(row.value, name, cell.unit):
+    if is_unsaid and looks_like_fraction(row.value, cell.metric, cell.unit, endless=1.0):
         said = f"{cell.label} is in percent, and {row.value:g} looks like a fraction; give percent,"
         return f"{said} or say 'fraction' (or '%') in a column unit"
     if protocol == "full" and (row.departs or row.profile not in ("", "paper", PROFILE)):

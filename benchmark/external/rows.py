@@ -78,7 +78,8 @@ def from_records(records: Iterable[tuple[str, Mapping[str, Any]]], paper: str) -
         metric, unit, round = (_text(record.get(name)) or None for name in OPTIONAL)
         row, column = joined(record["row"]), joined(record["column"])
         seed, table = whole_number(record["seed"], place), _text(record["table"])
-        profile, series, read = (_text(record.get(one)) for one in ("profile", *OURS[-2:]))
+        ours = ("profile", "series", "readings")
+        profile, series, read = (_text(record.get(name)) for name in ours)
         how = [why for name, why in _DEPARTS.items() if _text(record.get(name)) not in _NONE]
         more = f"series {series}" if series not in _NONE else "", read
         made = " ".join((profile, *(f"({one})" for one in (*how, *more) if one))).strip()

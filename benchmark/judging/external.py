@@ -55,9 +55,10 @@ def judge_external(
         most[table] = max(most.get(table, 0), n)
     ours = [one for one in paper.profiles.values() if any(row.profile == one.name for row in rows)]
     checked = [one.name for one in ours if any(each.is_control for each in paper.under(one).tables)]
-    controls = f"The controls of profile {' and '.join(checked)} are not judged here."
-    why = controls if checked else None
-    statement = said_of(paper, protocol, note, files, rows) + f" {controls}" * bool(checked)
+    why = (
+        f"The controls of profile {' and '.join(checked)} are not judged here." if checked else None
+    )
+    statement = " ".join(filter(None, (said_of(paper, protocol, note, files, rows), why)))
     external = External(protocol, note, tuple(files), seeds, len(rows), statement)
     shown, own = replace(plan, trials=len(seeds)), note or "not declared to be that"
     declared = Departure("protocol", "the published protocol", own, _WHY)

@@ -52,8 +52,9 @@ def elsewhere(tables: Sequence[TableResult], records: Sequence[OnOtherData]) -> 
         ]
         words = Counter(answer.word.lower() for claim, answer in both if claim.word != answer.word)
         if len(both) > MOST:
-            n = ", ".join(f"{n} {word}" for word, n in words.items()) or "none"
-            yield f"{where}: {words.total()} of {len(both)} headline claims differ there: {n}."
+            counts = ", ".join(f"{n} {word}" for word, n in words.items()) or "none"
+            differ = f"{words.total()} of {len(both)} headline claims differ there"
+            yield f"{where}: {differ}: {counts}."
         elif both:
             said = "; ".join(first_lines.clause(*one) + _numbers(*one) for one in both)
             yield f"{where}: {said}."

@@ -85,10 +85,10 @@ class ScaffoldFT(Personalized):
         correction = {name: c[name] - c_i[name] for name in c}
         learnt = self.train(now, loss, repeat(received, len(now)), correction).state
         distance = self._distance(now)
+        moved = {name: received[name] - learnt[name] for name in c}
         change = {
-            name: moved / distance.view(-1, *(1,) * (moved.dim() - 1)) - c[name]
-            for name in c
-            for moved in [received[name] - learnt[name]]
+            name: value / distance.view(-1, *(1,) * (value.dim() - 1)) - c[name]
+            for name, value in moved.items()
         }
         put(memory.control, now.clients, {name: c_i[name] + change[name] for name in c})
         return Message(per_client={"weights": learnt, "control": change})
