@@ -1,8 +1,8 @@
 """What moved between two judged reports, or between a recorded baseline and a report.
 
 Seed k is the same trial on both sides. What the earlier side has and the later one lacks (a cell, a
-trial, a claim, a table) is a regression, and so is a worse word; of another version or processor an
-opposite one. What other seeds of unchanged code may give comes from the earlier trials alone: a run
+trial, a claim, a table) is a regression. So is a worse word; where versions or processors differ,
+an opposite one alone is. What other seeds may give comes from the earlier trials alone: a run
 cannot widen its own tolerance. With s their deviation, n and m the numbers of trials of both sides,
 
 - a mean may move by t * s * sqrt(1/n + 1/m), t of Student's t with n - 1 degrees of freedom;
