@@ -24,7 +24,7 @@ STRICT = ("--config-settings", "editable_mode=strict", "--editable")
 def install(session: nox.Session, extra: str = "", *how: str) -> None:
     """fedrepro from this folder, with the tried versions of its dependencies. First what
     `hashes.txt` lists, setuptools among it, so that no newer one builds the package. Then the rest
-    under `constraints.txt`. how: options of pip, `--editable` if none is given."""
+    under `constraints.txt`. `how`: options of pip, `--editable` if none is given."""
     session.install("--quiet", "--no-deps", "--require-hashes", "--requirement", "hashes.txt")
     pinned = ["--quiet", "--constraint", "constraints.txt", "--no-build-isolation"]
     session.install(*pinned, *(how or ("--editable",)), f".{extra}")

@@ -19,20 +19,19 @@ _STORED_AS = {"init_from": "start", "init_trial": "start_trial", "seed_block": "
 class RunConfig:
     """One training job, fully described; two cells with equal configs read the same run.
 
-    stage: `pretraining` trains an encoder with an objective; `federated` trains clients;
+    `stage`: `pretraining` trains an encoder with an objective; `federated` trains clients;
     `measurement` evaluates the weights that it starts from with a protocol; `costs` counts what a
-    client of a federated method exchanges, computes and holds.
-    method: registered name of the objective, of the federated method or of the protocol. options:
-    all of its options, defaults included. data: name, part, test_part, image_size, channels,
-    images (None for all), unlabeled_part (where clients have one). clients: partition name and
-    options; None for pre-training. encoder: architecture name and options. head: widths of hidden
-    layers; None for pre-training. objective: name and options of what clients minimise, where the
-    federated method leaves that open. augmentation: options of the views; None where none are
-    drawn. init_from: the run whose encoder this one starts from.
-    init_trial: the one trial of `init_from` that every trial uses, or None for the trial's own.
-    seed_block: its trials share no random number with those of another block.
-    precision: in which numbers networks multiply (`methods.nn.precision`).
-    metrics: those of other packages that are measured, too.
+    client of a federated method exchanges, computes and holds. `method`: registered name of the
+    objective, of the federated method or of the protocol. `options`: all of its options, defaults
+    included. `data`: name, part, test_part, image_size, channels, images (None for all),
+    unlabeled_part (where clients have one). `clients`: partition name and options; None for
+    pre-training. `encoder`: architecture name and options. `head`: widths of hidden layers; None
+    for pre-training. `objective`: name and options of what clients minimise, where the federated
+    method leaves that open. `augmentation`: options of the views; None where none are drawn.
+    `init_from`: the run whose encoder this one starts from. `init_trial`: the one trial of
+    `init_from` that every trial uses, or None for the trial's own. `seed_block`: its trials share
+    no random number with those of another block. `precision`: in which numbers networks multiply
+    (`methods.nn.precision`). `metrics`: those of other packages that are measured, too.
     """
 
     stage: Literal["pretraining", "federated", "measurement", "costs"]

@@ -11,7 +11,7 @@ from ..methods import registry
 
 @dataclass(frozen=True, slots=True)
 class MetricRange:
-    """A metric, as fractions where a table prints percentages. low, high: the smallest and the
+    """A metric, as fractions where a table prints percentages. `low`, `high`: the smallest and the
     largest value there is, None without one."""
 
     low: float | None = None
@@ -78,7 +78,7 @@ def outside(value: float, name: str | None, unit: str | None) -> str | None:
 def looks_like_fraction(
     value: float, name: str | None, unit: str | None, endless: float | None = None
 ) -> bool:
-    """Whether a value in percent is also one of its metric's values as a fraction. endless: the
+    """Whether a value in percent is also one of its metric's values as a fraction. `endless`: the
     largest one of a metric that has no end."""
     high = (metric(name) or MetricRange()).high or endless
     return unit == "%" and high is not None and high <= 1 and 0 < value <= high

@@ -35,9 +35,9 @@ _WORDS: Mapping[Detail, VerdictWord] = {
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What may be said about a cell. detail: the finer word (`EXACT` is a counted `REPRODUCED`).
-    difference: reproduced mean minus printed value, in the table's unit. interval: its 90 %
-    interval (two one-sided tests at 5 %). stands_to: where a number printed without a spread is
+    """What may be said about a cell. `detail`: the finer word (`EXACT` is a counted `REPRODUCED`).
+    `difference`: reproduced mean minus printed value, in the table's unit. `interval`: its 90 %
+    interval (two one-sided tests at 5 %). `stands_to`: where a number printed without a spread is
     REPRODUCED, the largest ratio of the paper's spread to ours up to which it stands."""
 
     detail: Detail
@@ -56,10 +56,10 @@ class Verdict:
 @dataclass(frozen=True, slots=True)
 class CellResult:
     """One cell, printed and reproduced. Values are in the table's unit (percent or fraction).
-    trials: by seed in order, None where a trial is missing. interval: 95 % confidence interval of
-    the mean. departures: positions among those of its table. read: the round, or which one.
-    failed: `trial 3: diverged at round 7` for each trial behind this cell that failed. spread: what
-    the spec says of how exact the printed value is (`Table.spread_of`)."""
+    `trials`: by seed in order, None where a trial is missing. `interval`: 95 % confidence interval
+    of the mean. `departures`: positions among those of its table. `read`: the round, or which one.
+    `failed`: `trial 3: diverged at round 7` for each trial behind this cell that failed. `spread`:
+    what the spec says of how exact the printed value is (`Table.spread_of`)."""
 
     row: tuple[str, ...]
     column: tuple[str, ...]
@@ -122,9 +122,9 @@ class Series:
 
 @dataclass(frozen=True)
 class TableResult:
-    """One table or figure, judged.
-    run_on: data, clients, rounds and trials, here and in the paper. answers: by metric; the first
-    decides the word, and leads are by it. findings: on printed numbers; they change no word."""
+    """One table or figure, judged. `run_on`: data, clients, rounds and trials, here and in the
+    paper. `answers`: by metric; the first decides the word, and leads are by it. `findings`: on
+    printed numbers; they change no word."""
 
     id: str
     title: str
@@ -156,9 +156,9 @@ class TableResult:
 
 @dataclass(frozen=True, slots=True)
 class ChoiceResult:
-    """Something that the paper leaves open and that can be run in more than one way.
-    table: the one that it is about, None for all. reading: the alternative under which this report
-    is; None for what is taken. has_effect: no where profile or `--set` wins over all of it."""
+    """Something that the paper leaves open and that can be run in more than one way. `table`: the
+    one that it is about, None for all. `reading`: the alternative under which this report is; None
+    for what is taken. `has_effect`: no where profile or `--set` wins over all of it."""
 
     table: str | None
     choice: Unstated
@@ -176,9 +176,8 @@ class Universe:
 
 @dataclass(frozen=True)
 class RunSummary:
-    """One unique run behind the cells.
-    config: its settings; `start` is the key of the run that it starts from. errors: `trial 3:
-    diverged at round 7` for each trial that failed."""
+    """One unique run behind the cells. `config`: its settings; `start` is the key of the run that
+    it starts from. `errors`: `trial 3: diverged at round 7` for each trial that failed."""
 
     key: str
     description: str
@@ -211,10 +210,10 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class External:
-    """That numbers were made elsewhere, and what is said of them by who gave them.
-    protocol: as declared; only `full`, the published protocol, is held against the print. note:
-    their own words. seeds: of all values, rising; the trials of a cell stand in this order.
-    statement: what a reader must know, in a sentence or two."""
+    """That numbers were made elsewhere, and what is said of them by who gave them. `protocol`: as
+    declared; only `full`, the published protocol, is held against the print. `note`: their own
+    words. `seeds`: of all values, rising; the trials of a cell stand in this order. `statement`:
+    what a reader must know, in a sentence or two."""
 
     protocol: ProtocolScale
     note: str
@@ -226,7 +225,7 @@ class External:
 
 @dataclass(frozen=True)
 class FirstLines:
-    """What a report says first. elsewhere: of the same claims on other data, a sentence each."""
+    """What a report says first. `elsewhere`: of the same claims on other data, a sentence each."""
 
     sentence: str = ""
     run_on: str = ""
@@ -252,11 +251,9 @@ class FirstLines:
 class OnOtherData:
     """What trials under the profile `headroom` say of a headline claim on one data set.
 
-    Attributes:
-        said: the claim as a clause.
-        headroom: by trial, what a probe on pre-trained features is ahead of one on random ones.
-        differences: by trial, the mean over the claim's comparisons, signed as it states them.
-        settings: a checksum of all that its runs were made with.
+    `said`: the claim as a clause. `headroom`: by trial, what a probe on pre-trained features is
+    ahead of one on random ones. `differences`: by trial, the mean over the claim's comparisons,
+    signed as it states them. `settings`: a checksum of all that its runs were made with.
     """
 
     table: str
@@ -273,16 +270,14 @@ class OnOtherData:
 class Report:
     """A judged paper under one profile.
 
-    Attributes:
-        external: None where fedrepro made the numbers.
-        address: its DOI, or a page.
-        readings: the alternatives under which it was run; none means what is taken.
-        universes: the claims under other readings (`multiverse`), those taken first.
-        edited: files that were edited since its trials were made, if stale ones were asked for.
-        protected: whether the profile declares the number of trials; else claims may be wrong in
-            more than 5 % of cases, since a number can be chosen by what was seen.
-        controls: tables of positive controls, which no count of tables, cells or claims holds.
-        on_other_data: headline claims on data of other headroom, as they were recorded.
+    `external`: None where fedrepro made the numbers. `address`: its DOI, or a page. `readings`: the
+    alternatives under which it was run; none means what is taken. `universes`: the claims under
+    other readings (`multiverse`), those taken first. `edited`: files that were edited since its
+    trials were made, if stale ones were asked for. `protected`: whether the profile declares the
+    number of trials; else claims may be wrong in more than 5 % of cases, since a number can be
+    chosen by what was seen. `controls`: tables of positive controls, which no count of tables,
+    cells or claims holds. `on_other_data`: headline claims on data of other headroom, as they were
+    recorded.
     """
 
     paper: str

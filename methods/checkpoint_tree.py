@@ -41,7 +41,7 @@ def put_together(
     plain: Any, flat: Sequence[Bytes], packages: Sequence[str], device: torch.device
 ) -> Tree:
     """The tree of which `taken_apart` made `plain` and `flat`; else one of `DAMAGED` is raised.
-    packages: those whose dataclasses may be made. device: for tensors that were on no CPU."""
+    `packages`: those whose dataclasses may be made. `device`: for tensors that were on no CPU."""
     if plain is None or isinstance(plain, bool | int | float | str):
         return plain
 

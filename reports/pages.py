@@ -18,8 +18,8 @@ def page(
     template: str, modules: Iterable[ModuleType] = (), **filters: Callable[..., Any]
 ) -> Template:
     """A template, compiled; everything that fills it is escaped unless it is marked as markup.
-    modules: what it and the templates that it imports may call, `layout` aside. Its own values come
-    with `render`, which raises `jinja2.UndefinedError` for one that was not given."""
+    `modules`: what it and the templates that it imports may call, `layout` aside. Its own values
+    come with `render`, which raises `jinja2.UndefinedError` for one that was not given."""
     is_page = template.endswith(".html")
     environment = Environment(
         loader=PackageLoader("fedrepro.reports", "templates"),

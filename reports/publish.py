@@ -61,9 +61,9 @@ def write_text(file: Path, text: str) -> None:
 
 @contextmanager
 def replacing(folder: Path, names: Iterable[str]) -> Iterator[Path]:
-    """A new folder to write to; when the block ends, its files replace those in `folder`.
-    names: the files that belong together; one that was not written is removed. Nothing is replaced
-    if the block raises. Raises `FedreproError` for an `OSError`, also one of the block."""
+    """A new folder to write to; when the block ends, its files replace those in `folder`. `names`:
+    the files that belong together; one that was not written is removed. Nothing is replaced if the
+    block raises. Raises `FedreproError` for an `OSError`, also one of the block."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=folder, prefix=".unfinished-") as made:

@@ -15,7 +15,7 @@ _EDGE = 6
 
 
 class ClaimCurve(NamedTuple):
-    """One claim; under: what it comes to, in the order of the report's universes."""
+    """One claim; `under`: what it comes to, in the order of the report's universes."""
 
     table: TableResult
     claim: ClaimResult

@@ -55,10 +55,10 @@ class FormulaReading:
 
 @dataclass(frozen=True)
 class Analytic:
-    """A recomputed cell.
-    value: exact, in the cell's unit; text: where the cell holds symbols. readings: how the paper
-    can be read, the first as it states (`value`). searched: among how many these were found, if
-    more. ours: what is not the paper's in it, so that it may fit the print, not convict it."""
+    """A recomputed cell. `value`: exact, in the cell's unit; `text`: where the cell holds symbols.
+    `readings`: how the paper can be read, the first as it states (`value`). `searched`: among how
+    many these were found, if more. `ours`: what is not the paper's in it, so that it may fit the
+    print, not convict it."""
 
     value: Decimal | None = None
     text: str | None = None
@@ -120,8 +120,8 @@ def judge_analytic(cell: Cell, counted: float | None = None) -> Verdict:
     A mismatch of what rests on something of ours is `INCONCLUSIVE`. Of several readings, `EXACT`
     takes the first that fits and names it. A cell without a formula, without print, or whose
     methods do not exist yet is `NOT RUN`, one that cannot be recomputed as specified an `ERROR`.
-    counted: what a method's own rounds cost, in the cell's unit; said and not judged, since printed
-    costs follow the paper's equations, or another paper's setting.
+    `counted`: what a method's own rounds cost, in the cell's unit; said and not judged, since
+    printed costs follow the paper's equations, or another paper's setting.
     """
     if cell.formula is None:
         return Verdict("NOT RUN", "no formula recomputes this cell")

@@ -38,8 +38,8 @@ _OURS = "a reading of ours, as the paper has no formula for β"
 @dataclass(frozen=True)
 class Trained:
     """A reading of what a client trains, in numbers, and where the paper says so (`source`).
-    whole: with the decoder. alone: the client module without it; None for a whole network.
-    representation: channels and side of what a module puts out for one image."""
+    `whole`: with the decoder. `alone`: the client module without it; None for a whole network.
+    `representation`: channels and side of what a module puts out for one image."""
 
     name: str
     source: str

@@ -23,8 +23,8 @@ _CHECKS = "fedrepro.benchmark.audit.checks"
 
 @dataclass(frozen=True)
 class Finding:
-    """One statement that should hold between printed numbers, and whether it can.
-    tables: whose numbers it is about. published, computed: the two sides, with the arithmetic."""
+    """One statement that should hold between printed numbers, and whether it can. `tables`: whose
+    numbers it is about. `published`, `computed`: the two sides, with the arithmetic."""
 
     id: str
     paper: str
@@ -56,9 +56,9 @@ def finding(
 
 
 def findings_for(paper: Paper, tables: Collection[str] | None = None) -> tuple[Finding, ...]:
-    """The findings of a paper, check by check in the order of their names.
-    tables: only findings that concern one of them. A check is then spared tables that its module
-    does not need (`needed`); `HEAVY` ones, which load scipy, are for whole papers."""
+    """The findings of a paper, check by check in the order of their names. `tables`: only findings
+    that concern one of them. A check is then spared tables that its module does not need
+    (`needed`); `HEAVY` ones, which load scipy, are for whole papers."""
     found: list[Finding] = []
     for name in names_in(_CHECKS):
         module = importlib.import_module(f"{_CHECKS}.{name.replace('-', '_')}")

@@ -22,8 +22,8 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, eq=False)
 class ComparableValue:
-    """A printed number of an experiment, and what it is compared by.
-    experiment: shared by numbers that read one run; of unplanned runs, all of the spec."""
+    """A printed number of an experiment, and what it is compared by. `experiment`: shared by
+    numbers that read one run; of unplanned runs, all of the spec."""
 
     cell: Cell
     experiment: str

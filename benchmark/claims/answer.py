@@ -35,17 +35,14 @@ _EXACT = 1e-12
 class ClaimAnswer:
     """What trials say of a claim.
 
-    Attributes:
-        shown: of how many comparisons the own interval lies as claimed.
-        behind: of how many the mean lies the other way.
-        opposite: of how many the own interval lies the other way.
-        ours: the mean contrast with its interval, in the cells' unit.
-        printed: the same mean in print, or a stated size; None where a value is not printed.
-        ratio: ours over printed, where there is one.
-        trials_ahead: in how many of the paired trials all comparisons are as claimed.
-        is_silenced: whether the word is OPEN whatever the trials say, for want of a control.
-        left_out: how many comparisons more the claim makes, which the profile does not run.
-        levels: the values behind `ours` and `printed`, of a claim with a ratio.
+    `shown`: of how many comparisons the own interval lies as claimed. `behind`: of how many the
+    mean lies the other way. `opposite`: of how many the own interval lies the other way. `ours`:
+    the mean contrast with its interval, in the cells' unit. `printed`: the same mean in print, or a
+    stated size; None where a value is not printed. `ratio`: ours over printed, where there is one.
+    `trials_ahead`: in how many of the paired trials all comparisons are as claimed. `is_silenced`:
+    whether the word is OPEN whatever the trials say, for want of a control. `left_out`: how many
+    comparisons more the claim makes, which the profile does not run. `levels`: the values behind
+    `ours` and `printed`, of a claim with a ratio.
     """
 
     word: ClaimWord | ControlWord
@@ -69,8 +66,9 @@ class ClaimAnswer:
 class Comparison:
     """One elementary comparison of a claim: 'left op right' in the trials.
 
-    text: with the labels of its cells. published_left, published_right: with printed numbers in
-    their place. differences: left less right by seed. interval: of their mean; None without trials.
+    `text`: with the labels of its cells. `published_left`, `published_right`: with printed numbers
+    in their place. `differences`: left less right by seed. `interval`: of their mean; None without
+    trials.
     """
 
     text: str
@@ -85,10 +83,11 @@ class Comparison:
 class ClaimResult:
     """A claim of the text as a report shows it.
 
-    says: in our words. holds: as an expression. headline: of a claim of abstract or conclusion,
-    what it says as a clause. unit: of its differences, None for bare ratios. support: what the
-    printed numbers say of it, with their rounding. answer: what the trials say of it. given: the
-    headroom that it rests on; of a control, where its outcome is known from.
+    `says`: in our words. `holds`: as an expression. `headline`: of a claim of abstract or
+    conclusion, what it says as a clause. `unit`: of its differences, None for bare ratios.
+    `support`: what the printed numbers say of it, with their rounding. `answer`: what the trials
+    say of it. `given`: the headroom that it rests on; of a control, where its outcome is known
+    from.
     """
 
     id: str
@@ -116,9 +115,9 @@ class ClaimResult:
 class Known:
     """What is known of the cells of a paper.
 
-    values: trials by cell and seed, with one entry for each number that is counted. lacking: by
-    cell without a value, or with fewer trials than planned, why. margin: of a stated size; None
-    where it is not compared. looks: at how many trials claims are looked at, rising; none means
+    `values`: trials by cell and seed, with one entry for each number that is counted. `lacking`: by
+    cell without a value, or with fewer trials than planned, why. `margin`: of a stated size; None
+    where it is not compared. `looks`: at how many trials claims are looked at, rising; none means
     once, at all.
     """
 
@@ -232,8 +231,8 @@ def _counted(contrasts: Contrasts) -> ClaimAnswer:
 
 
 def _close(contrasts: Contrasts, widths: Sequence[float], variances: int = 1) -> ClaimAnswer:
-    """Two one-sided tests of each comparison; far apart by Bonferroni. variances: of how many means
-    of trials the difference has the variance. None at all is never near a stated size."""
+    """Two one-sided tests of each comparison; far apart by Bonferroni. `variances`: of how many
+    means of trials the difference has the variance. None at all is never near a stated size."""
     nearer = np.minimum(widths, contrasts.stated / 2)
     k, wider, level = len(widths), math.sqrt(variances), contrasts.level
     near = far = 0

@@ -32,8 +32,8 @@ class Levels:
 class Contrasts:
     """The comparisons of a claim, each signed as the claim states it.
 
-    values: by cell and seed; what is counted once has one entry. looks: declared numbers of trials;
-    the last one that the trials have reached counts.
+    `values`: by cell and seed; what is counted once has one entry. `looks`: declared numbers of
+    trials; the last one that the trials have reached counts.
     """
 
     comparisons: Sequence[Elementary]

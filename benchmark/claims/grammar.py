@@ -36,7 +36,7 @@ _ONE_LINE = str.maketrans("\r\n\t", "   ")
 
 @dataclass(frozen=True)
 class Number:
-    """A number of the text. as_printed: it stands for all that rounds to it."""
+    """A number of the text. `as_printed`: it stands for all that rounds to it."""
 
     value: Decimal
     as_printed: bool = False
@@ -45,7 +45,7 @@ class Number:
 @dataclass(frozen=True)
 class Cells:
     """Patterns of rows, and of columns where the list has its own 'at'; `*` matches a label part.
-    whole: a function takes all columns of the list together, since its parentheses hold them."""
+    `whole`: a function takes all columns of the list together, since its parentheses hold them."""
 
     rows: tuple[Label, ...]
     columns: tuple[Label, ...] | None = None
@@ -77,7 +77,7 @@ Expression = Number | Cells | Aggregate[Cells] | Arithmetic["Expression"]
 class Chain:
     """A parsed claim: its sides, and between each two a relation, with the tolerance of '~'.
 
-    trailing: an 'at' or 'in' that ends the claim behind no list ("'A' > 5 at 'x'"), without rows.
+    `trailing`: an 'at' or 'in' that ends the claim behind no list ("'A' > 5 at 'x'"), without rows.
     """
 
     sides: tuple[Expression, ...]

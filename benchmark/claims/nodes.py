@@ -15,7 +15,7 @@ Node = Number | Cell | Aggregate[tuple[Cell, ...]] | Arithmetic["Node"]
 
 @dataclass(frozen=True)
 class Elementary:
-    """One comparison of two values in a claim of `table`. unit: of both, None for bare ratios."""
+    """One comparison of two values in a claim of `table`. `unit`: of both, None for bare ratios."""
 
     relation: RelationSign
     tolerance: Decimal | None

@@ -22,9 +22,10 @@ _RELEASES = tomllib.loads((Path(__file__).parent / "sets" / "releases.toml").rea
 class Stored:
     """One part of a set at its original size.
 
-    images: uint8, n x channels x height x width, possibly a view of a mapped file. labels: int64,
-    n, or None. is_release: whether every file is known to be the release's. source: where the
-    images came from. note: what a reader must know. files: what is mapped, not held in memory.
+    `images`: uint8, n x channels x height x width, possibly a view of a mapped file. `labels`:
+    int64, n, or None. `is_release`: whether every file is known to be the release's. `source`:
+    where the images came from. `note`: what a reader must know. `files`: what is mapped, not held
+    in memory.
     """
 
     images: Tensor
@@ -38,8 +39,8 @@ class Stored:
 class DataSet(ABC):
     """A set, or one of a family of sets.
 
-    name: as it is registered. n_classes: 0 where the set has unlabelled images alone.
-    has_unlabeled: whether it has unlabelled images of its own; otherwise `unlabeled` means the
+    `name`: as it is registered. `n_classes`: 0 where the set has unlabelled images alone.
+    `has_unlabeled`: whether it has unlabelled images of its own; otherwise `unlabeled` means the
     training images without their labels.
     """
 
@@ -66,8 +67,8 @@ class ReleasedSet(DataSet):
 
     Its entry in `releases.toml` has the attributes.
 
-    folder: of the files, below the data folder. parts: the files' names. md5: of the files by name.
-    archives: what `--download` fetches.
+    `folder`: of the files, below the data folder. `parts`: the files' names. `md5`: of the files by
+    name. `archives`: what `--download` fetches.
     """
 
     archives: ClassVar[tuple[Archive, ...]]

@@ -2,11 +2,11 @@
 
 How the pixels of a file become 0 to 255, so that no image is changed unnoticed:
 
-- grey or colour of 8 bits: as they are; of 1 bit: 0 and 255; of a palette: its colours;
-- an alpha channel or a transparent colour: left out where every pixel is opaque. Transparent pixels
-  are refused: what they show depends on a background that the file does not name;
-- the orientation of EXIF is applied; files of several frames are refused;
-- all else (grey of 16 bits, CMYK, LAB, floating point, ...) is refused: its range or its colours
+* grey or colour of 8 bits: as they are; of 1 bit: 0 and 255; of a palette: its colours.
+* an alpha channel or a transparent colour: left out where every pixel is opaque. Transparent pixels
+  are refused: what they show depends on a background that the file does not name.
+* the orientation of EXIF is applied; files of several frames are refused.
+* all else (grey of 16 bits, CMYK, LAB, floating point, ...) is refused: its range or its colours
   are not in the file. Pillow itself reads colour of 16 bits, and keeps the upper byte.
 
 Colour becomes grey by the luma of ITU-R BT.601, grey becomes colour by repetition.

@@ -47,15 +47,12 @@ _CHUNK = 64
 class Look:
     """How images vary.
 
-    Attributes:
-        channels: 1 for grey, 3 for colour.
-        smallest: least size; at size 1 a font's em has 28 pixels, and the largest is 1.05.
-        shift: largest distance from the middle, each way, as a share of the image's side.
-        turn: tangent of half the largest turn.
-        light: share of images with a light ground and dark ink.
-        patches: contrast of the ground's soft patches, 2 to 4 a side, as a share of white.
-        tones: of ground and ink, if all images have the same.
-        noise: largest change of a value by noise, as a share of white.
+    `channels`: 1 for grey, 3 for colour. `smallest`: least size; at size 1 a font's em has 28
+    pixels, and the largest is 1.05. `shift`: largest distance from the middle, each way, as a share
+    of the image's side. `turn`: tangent of half the largest turn. `light`: share of images with a
+    light ground and dark ink. `patches`: contrast of the ground's soft patches, 2 to 4 a side, as a
+    share of white. `tones`: of ground and ink, if all images have the same. `noise`: largest change
+    of a value by noise, as a share of white.
     """
 
     channels: int

@@ -24,7 +24,7 @@ def prepare(
 ) -> Tensor:
     """The images at `index` (all if None), square with `image_size` pixels and `channels`.
 
-    images: uint8, n x 1 or 3 x height x width, possibly a view of a mapped file; `ValueError` for
+    `images`: uint8, n x 1 or 3 x height x width, possibly a view of a mapped file; `ValueError` for
     other channels. Returns contiguous uint8, filled in chunks so that images are never held twice;
     the same if nothing is to be done.
     """

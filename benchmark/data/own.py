@@ -44,7 +44,7 @@ RawParts = dict[Part, _RawPart]
 
 @dataclass(frozen=True)
 class Content:
-    """All that a set of one's own holds. name: with the checksum of the content."""
+    """All that a set of one's own holds. `name`: with the checksum of the content."""
 
     name: str
     parts: Mapping[Part, Stored]

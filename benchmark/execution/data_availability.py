@@ -20,7 +20,7 @@ Wanted = tuple[str, str, int | None]  # name of a data set, part, number of imag
 
 @dataclass
 class DataAvailability:
-    """The data sets in one folder, each part read once. partly: what own partitions leave out."""
+    """The data sets in one folder, each part read once. `partly`: what own partitions leave out."""
 
     data_dir: Path | None
     download: bool

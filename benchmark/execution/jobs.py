@@ -20,7 +20,7 @@ ATTEMPTS = 2
 
 @dataclass(frozen=True)
 class Job:
-    """One trial to train. limit_s: seconds after which it counts as hung; None for never."""
+    """One trial to train. `limit_s`: seconds after which it counts as hung; None for never."""
 
     config: RunConfig
     seed: int
@@ -45,7 +45,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Done:
-    """A trained trial. source: digest of the code that the worker ran."""
+    """A trained trial. `source`: digest of the code that the worker ran."""
 
     outcome: Outcome
     provenance: dict[str, Any]
@@ -66,8 +66,8 @@ Result = Done | Failed
 
 @dataclass
 class Execution:
-    """What carrying out a plan came to: numbers of trials, and seconds in all. not_run: by run
-    key, why nothing was tried. errors: by run key and seed, why a trial failed."""
+    """What carrying out a plan came to: numbers of trials, and seconds in all. `not_run`: by run
+    key, why nothing was tried. `errors`: by run key and seed, why a trial failed."""
 
     trained: int = 0
     reused: int = 0

@@ -56,16 +56,14 @@ def execute(
 ) -> Execution:
     """Trains every trial of `plan` that `store` lacks; notes those that fail or miss their data.
 
-    data_dir, device, jobs, cluster: as in `ExecutorOptions`.
-    download: fetches missing data sets.
-    time_limit: seconds of running after which a trial counts as hung; None for 20 times the longest
-    finished trial of its kind, if there is one, and 0 for never.
-    checkpoint_every: seconds between two times at which a trial saves itself in the store, to go on
-    from there when it is interrupted; 0 for never.
-    trials: these alone and in this order, each after those that it starts from; None for all.
-    budget: seconds after which training ends; None for no end. The shortest trials are trained
-    first then, and those that save themselves do so at least ten times within the budget.
-    verbose: shows the whole traceback of a trial that fails.
+    `data_dir`, `device`, `jobs`, `cluster`: as in `ExecutorOptions`. `download`: fetches missing
+    data sets. `time_limit`: seconds of running after which a trial counts as hung; None for 20
+    times the longest finished trial of its kind, if there is one, and 0 for never.
+    `checkpoint_every`: seconds between two times at which a trial saves itself in the store, to go
+    on from there when it is interrupted; 0 for never. `trials`: these alone and in this order, each
+    after those that it starts from; None for all. `budget`: seconds after which training ends; None
+    for no end. The shortest trials are trained first then, and those that save themselves do so at
+    least ten times within the budget. `verbose`: shows the whole traceback of a trial that fails.
 
     Raises `StoreError` if the store cannot be written, and `FedreproError` for a missing device.
     """

@@ -31,8 +31,8 @@ def train_until_decided(
     say: Callable[[str], None] = lambda line: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Execution:
-    """Trains until no claim is open, the last look is reached or the budget is spent. train: trains
-    trials in order, but for those that are stored, for at most so many seconds."""
+    """Trains until no claim is open, the last look is reached or the budget is spent. `train`:
+    trains trials in order, but for those that are stored, for at most so many seconds."""
     runs, ends = runs_of_claims(plan), clock() + budget
     done, open_ones, asked = Execution(), list(runs), set[Trial]()
     for look in plan.looks or (None,):

@@ -197,7 +197,7 @@ def template(
     """CSV with a line for each cell that takes results and each trial, without the values.
 
     Beside it, by reason, how many cells have no line. Of cells that share results the one has a
-    line that is no single trial. trials: None for as many as the paper's own protocol has. Raises
+    line that is no single trial. `trials`: None for as many as the paper's own protocol has. Raises
     `SpecError` for a table that does not exist.
     """
     judged = [one.id for one in paper.tables if not one.is_control]

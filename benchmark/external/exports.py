@@ -40,8 +40,8 @@ _BOUNDS = ("__MIN", "__MAX")
 
 @dataclass(frozen=True)
 class _Entry(InFile):
-    """One value of one file. offset: added to the file's rounds, which some tools count from 0.
-    round: if not the cell's."""
+    """One value of one file. `offset`: added to the file's rounds, which some tools count from 0.
+    `round`: if not the cell's."""
 
     tool: Literal["flower", "wandb", "mlflow"]
     file: Text

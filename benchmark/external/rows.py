@@ -30,10 +30,11 @@ _SHOWN = 60  # characters of a text that an error repeats
 class Row:
     """One result: of which cell and seed, and where it stands; NaN for a line without a value.
 
-    place: file and line, for errors. row, column: parts of a label joined by `|`. unit: `fraction`
-    or `%` where it is not the table's own. metric, round: what the value is said to be. profile:
-    of ours, made: with what differs, `paper (edited) (series 2) (fast)`. departs: whether not as it
-    says. source: tool, file, run, key and round of an export. offset: added to its rounds.
+    `place`: file and line, for errors. `row`, `column`: parts of a label joined by `|`. `unit`:
+    `fraction` or `%` where it is not the table's own. `metric`, `round`: what the value is said to
+    be. `profile`: of ours, made: with what differs, `paper (edited) (series 2) (fast)`. `departs`:
+    whether not as it says. `source`: tool, file, run, key and round of an export. `offset`: added
+    to its rounds.
     """
 
     place: str

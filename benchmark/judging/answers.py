@@ -28,10 +28,11 @@ SEEN = 0.5  # the retention above which a printed pattern counts as seen
 class TableAnswer:
     """What trials say of one table and metric (`benchmark.stats.pattern`).
 
-    columns: those of the same runs once; `joined` names the printed ones. pairs: how many are
-    printed apart beyond rounding. orderings: the share of these that our means order alike.
-    rests_on: the row, column or method without which retention changes most. without_it: retention
-    without that. shown_in_80: the difference of two rows that this many trials show in 80 %.
+    `columns`: those of the same runs once; `joined` names the printed ones. `pairs`: how many are
+    printed apart beyond rounding. `orderings`: the share of these that our means order alike.
+    `rests_on`: the row, column or method without which retention changes most. `without_it`:
+    retention without that. `shown_in_80`: the difference of two rows that this many trials show in
+    80 %.
     """
 
     metric: str
@@ -55,9 +56,9 @@ class TableAnswer:
 class Lead:
     """How far the own method is ahead; above zero is better.
 
-    against: the baselines that are printed best in some column. ahead: in how many trials the own
-    method is ahead. shown_in_80: the lead that this many trials show in 80 %. baselines_ahead: that
-    are shown ahead of the own method here.
+    `against`: the baselines that are printed best in some column. `ahead`: in how many trials the
+    own method is ahead. `shown_in_80`: the lead that this many trials show in 80 %.
+    `baselines_ahead`: that are shown ahead of the own method here.
     """
 
     own: str
@@ -168,7 +169,7 @@ def lead(
     most: int | None = None,
 ) -> Lead | None:
     """The lead over all columns that have the own method and a baseline; None without any. Trials
-    are paired for each comparison by itself. most: how many count at most; None for all."""
+    are paired for each comparison by itself. `most`: how many count at most; None for all."""
     if own not in pattern.rows:
         return None
     mine, sign = pattern.rows.index(own), -1.0 if lower_is_better else 1.0
@@ -211,7 +212,7 @@ def answer_table(
     metric: str, pattern: Pattern, printed_variance: float | None = None
 ) -> TableAnswer | None:
     """What paired trials say; None below two of them, and where printed values do not differ.
-    printed_variance: of one printed number, where the paper tells it."""
+    `printed_variance`: of one printed number, where the paper tells it."""
     slopes = retention(pattern.printed, pattern.trials) if pattern.n > 1 else None
     if slopes is None:
         return None
@@ -252,7 +253,7 @@ def _word(
     without: Mapping[str, Interval],
     alone: Sequence[str],
 ) -> tuple[TableWord, str]:
-    """The word of a table, and why. alone: parts without which the print does not differ."""
+    """The word of a table, and why. `alone`: parts without which the print does not differ."""
     if slope.low is None or slope.high is None:
         return "OPEN", "All trials are equal, which tells nothing of their spread."
     if rows < FEWEST_ROWS:

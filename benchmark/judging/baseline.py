@@ -23,8 +23,8 @@ _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 
 @dataclass(frozen=True, config=_STRICT)
 class RecordedCell:
-    """A cell. trials: by seed, None where one is missing. spread: of the print, with its range.
-    metric, read, spread: None in older baselines."""
+    """A cell. `trials`: by seed, None where one is missing. `spread`: of the print, with its range.
+    `metric`, `read`, `spread`: None in older baselines."""
 
     trials: tuple[float | None, ...]
     verdict: str
@@ -44,10 +44,10 @@ class RecordedCell:
 class Recorded:
     """A judged report as a baseline keeps it, and as reports are compared.
 
-    cells: by place, `3: CP-CFL|SimCLR @ T = 25`. claims, stated: their words and expressions by
-    place, `3: id`, controls included; stated are also whether a claim is of every trial, what it
-    says (`3: id, headline`), and the audit. tables: their words by id. retention: of the metric
-    that decides a table, by id. failed: trials that failed, a sentence each.
+    `cells`: by place, `3: CP-CFL|SimCLR @ T = 25`. `claims`, `stated`: their words and expressions
+    by place, `3: id`, controls included; stated are also whether a claim is of every trial, what it
+    says (`3: id, headline`), and the audit. `tables`: their words by id. `retention`: of the metric
+    that decides a table, by id. `failed`: trials that failed, a sentence each.
     """
 
     paper: str

@@ -5,9 +5,9 @@ trial, a claim, a table) is a regression. So is a worse word; where versions or 
 an opposite one alone is. What other seeds may give comes from the earlier trials alone: a run
 cannot widen its own tolerance. With s their deviation, n and m the numbers of trials of both sides,
 
-- a mean may move by t * s * sqrt(1/n + 1/m), t of Student's t with n - 1 degrees of freedom;
-- a deviation s' may not exceed s by more than Fisher's F allows, nor unlike trials become equal;
-- the mean over all cells of a method, taken trial by trial, may move as a cell's mean may.
+* a mean may move by t * s * sqrt(1/n + 1/m), t of Student's t with n - 1 degrees of freedom.
+* a deviation s' may not exceed s by more than Fisher's F allows, nor unlike trials become equal.
+* the mean over all cells of a method, taken trial by trial, may move as a cell's mean may.
 
 The three questions share `LEVEL`: so often is unchanged code called changed, if trials are normal.
 Each divides its third among what it compares (Bonferroni). Below three trials nothing may move.
@@ -43,9 +43,10 @@ _WORDS = ("verdict", "claim", "table")
 class Movement:
     """One thing that is not the same on both sides.
 
-    where: cell `3: CP-CFL|SimCLR @ T = 25`, claim `3: id`, table `3`, or method `methods: fedavg,
-    accuracy`. before, after: word, or number as text; 'missing' where a side lacks it. difference:
-    of the means, in the cell's unit. regression: beyond tolerance, a worse word, or something lost.
+    `where`: cell `3: CP-CFL|SimCLR @ T = 25`, claim `3: id`, table `3`, or method `methods: fedavg,
+    accuracy`. `before`, `after`: word, or number as text; 'missing' where a side lacks it.
+    `difference`: of the means, in the cell's unit. `regression`: beyond tolerance, a worse word, or
+    something lost.
     """
 
     what: Literal[
@@ -74,10 +75,10 @@ class Movement:
 class BaselineCheck:
     """One paper against its baseline.
 
-    compared: how many cells, tables and claims. failed: trials that failed here and not in the
-    baseline, a sentence each. inexact: why numbers were compared by tolerance although equal ones
-    were asked for. blind: cells whose mean may fall to the end of its metric unseen. stored: how
-    the process that made the trials differs from this one.
+    `compared`: how many cells, tables and claims. `failed`: trials that failed here and not in the
+    baseline, a sentence each. `inexact`: why numbers were compared by tolerance although equal ones
+    were asked for. `blind`: cells whose mean may fall to the end of its metric unseen. `stored`:
+    how the process that made the trials differs from this one.
     """
 
     baseline: Recorded
@@ -100,7 +101,7 @@ class BaselineCheck:
 def compare(before: Recorded, after: Recorded, report: Report | None = None) -> list[Movement]:
     """What moved; an empty list says that nothing did.
 
-    report: the later side in full, so that means over the cells of a method are compared, too.
+    `report`: the later side in full, so that means over the cells of a method are compared, too.
     Raises `FedreproError` if the sides have no table in common: that would compare nothing.
     """
     if not before.tables.keys() & after.tables.keys():
@@ -126,7 +127,7 @@ def compare(before: Recorded, after: Recorded, report: Report | None = None) -> 
 def check(baseline: Recorded, report: Report, *, exact: bool = False) -> BaselineCheck:
     """A report against its baseline.
 
-    exact: whether every changed number is a regression, where versions and processor are those of
+    `exact`: whether every changed number is a regression, where versions and processor are those of
     the baseline. Raises `FedreproError` for a baseline of another paper, profile, data set or
     series, without a trained cell of the report, or with values beyond their metric.
     """

@@ -56,7 +56,7 @@ def parts(
     rooms: Iterable[DataHeadroom],
 ) -> Iterator[str]:
     """`controls: 1 of 2 seen`, `not seen: a`, `pre-training has ... points of headroom on digits`.
-    data: all that trained cells of tables read."""
+    `data`: all that trained cells of tables read."""
     run = [one for one in judged if one.word != "NOT RUN"]
     yield f"controls: {sum(one.word == 'SEEN' for one in run)} of {len(run)} seen"
     for word in dict.fromkeys(one.word for one in judged if one.word != "SEEN"):

@@ -29,8 +29,9 @@ NOT_STORED = "no finished trial is stored"
 
 @dataclass(frozen=True)
 class Finished:
-    """A trial that is there. edited: files that were edited since it was made; none of the present
-    code. arrays: reads them by name; raises `StoreError` if they are missing or damaged."""
+    """A trial that is there. `edited`: files that were edited since it was made; none of the
+    present code. `arrays`: reads them by name; raises `StoreError` if they are missing or
+    damaged."""
 
     record: TrialRecord
     arrays: Callable[[], Arrays] = dict
@@ -53,9 +54,9 @@ Trials = Mapping[tuple[str, int], Finished | Missing]
 class CellTrials:
     """One cell's trials in its unit, by seed; None where a trial is missing.
 
-    missing: why there is no value at all. is_error: whether that is more than not yet run.
-    incomplete: how many trials are there, and why not all; None if all are, or none is.
-    failed: `trial 3: diverged at round 7` for each failed trial of the run or of its start.
+    `missing`: why there is no value at all. `is_error`: whether that is more than not yet run.
+    `incomplete`: how many trials are there, and why not all; None if all are, or none is. `failed`:
+    `trial 3: diverged at round 7` for each failed trial of the run or of its start.
     """
 
     trials: Mapping[int, float | None] = field(default_factory=dict)
@@ -83,9 +84,9 @@ class CellTrials:
 class Evidence:
     """What is known of the cells of one plan.
 
-    given: by cell, values that were made elsewhere, instead of `trials`. declared: how their runs
-    are said to depart from the paper. made: what they were run on. uncontrolled: why no claim and
-    table is judged without the controls of its profile.
+    `given`: by cell, values that were made elsewhere, instead of `trials`. `declared`: how their
+    runs are said to depart from the paper. `made`: what they were run on. `uncontrolled`: why no
+    claim and table is judged without the controls of its profile.
     """
 
     plan: Plan
@@ -256,9 +257,9 @@ def load_trials(
 ) -> Trials:
     """The trials that a plan may show, up to its last look.
 
-    not_run: by run key, why the executor did not try a run (data that are missing). include_stale:
-    whether trials of earlier code count where the present one has made none. Raises `StoreError`
-    for a record that cannot be read.
+    `not_run`: by run key, why the executor did not try a run (data that are missing).
+    `include_stale`: whether trials of earlier code count where the present one has made none.
+    Raises `StoreError` for a record that cannot be read.
     """
     drawn = [(run, 0) for run in {one.config for one in plan.drawings} if run is not None]
     return {

@@ -34,8 +34,8 @@ def judge_external(
 ) -> Report:
     """The report of a paper on results that were made elsewhere.
 
-    tables: ids; None for those that have results. protocol, note: how the numbers were made, as
-    declared by who gives them. files: names of the files that they were read from. Raises
+    `tables`: ids; None for those that have results. `protocol`, `note`: how the numbers were made,
+    as declared by who gives them. `files`: names of the files that they were read from. Raises
     `FedreproError` for results that belong to no cell of these tables
     (`benchmark.external.binding`).
     """
@@ -82,8 +82,8 @@ def judge_external(
 def _trials(
     given: Mapping[int, float], seeds: Sequence[int], most: int, equal: str | None
 ) -> CellTrials:
-    """What was given for a cell, of the `seeds` in all; `most` are planned. equal: what is said if
-    its trials are another run's."""
+    """What was given for a cell, of the `seeds` in all; `most` are planned. `equal`: what is said
+    if its trials are another run's."""
     if not given:
         return CellTrials(missing="no result was given for this cell")
     kept, told = counted_once(given), [equal] if equal else []

@@ -24,8 +24,8 @@ def panels(
 ) -> tuple[Series, ...]:
     """The panels of a figure, none of a table; runs without a finished trial are left out.
 
-    cells: the figure's own, judged, which a scatter plot draws. unit: of the figure's metric; "%"
-    shows fractions times 100. Raises `StoreError` if a trial's arrays are missing or damaged.
+    `cells`: the figure's own, judged, which a scatter plot draws. `unit`: of the figure's metric;
+    "%" shows fractions times 100. Raises `StoreError` if a trial's arrays are missing or damaged.
     """
     if figure is None:
         return ()

@@ -48,8 +48,8 @@ def leading(tables: Sequence[TableResult]) -> Sequence[TableResult]:
 def sentence(
     name: str, claims: Sequence[ClaimResult], others: Sequence[str] = (), data: str = ""
 ) -> str:
-    """What was found, in one sentence, about a paper that calls its method `name`. others:
-    the tables of headline claims in the spec, shown or not. data: other than the paper's."""
+    """What was found, in one sentence, about a paper that calls its method `name`. `others`: the
+    tables of headline claims in the spec, shown or not. `data`: other than the paper's."""
     headlines = [one for one in claims if one.headline]
     if not headlines:
         if others:
@@ -168,8 +168,8 @@ def totals(
 ) -> Iterator[str]:
     """How many tables and claims came out how, of all that there are.
 
-    contradictions: among printed numbers, None where not looked for. pooled: all tables together,
-    None where they share no two trials.
+    `contradictions`: among printed numbers, None where not looked for. `pooled`: all tables
+    together, None where they share no two trials.
     """
     if failed:
         yield f"trials failed behind cells: {failed}"

@@ -46,9 +46,9 @@ def judge(
     """The report of a plan on trials (`benchmark.judging.evidence.load_trials`).
 
     Of a plan with looks, each run is shown as far as the last look that its trials have reached.
-    command: as the user gave it. wall_s: of the whole job. audit: whether to look for findings on
-    the printed numbers, which takes seconds. Raises `SpecError` for a claim that names no cell,
-    `StoreError` for unreadable arrays.
+    `command`: as the user gave it. `wall_s`: of the whole job. `audit`: whether to look for
+    findings on the printed numbers, which takes seconds. Raises `SpecError` for a claim that names
+    no cell, `StoreError` for unreadable arrays.
     """
 
     def was_tried(run: RunConfig, seed: int) -> bool:

@@ -1,9 +1,9 @@
 """Printed cells beside their paired trials, as columns that can be compared.
 
-- Cells that are counted, quoted, blank or without two trials are left out.
-- A table with one row is read sideways: its columns are compared.
-- Columns of single printed trials are left out, since ours has one set of trials for all of them.
-- Columns that read the same runs are one column, against the mean of their printed values: a
+* Cells that are counted, quoted, blank or without two trials are left out.
+* A table with one row is read sideways: its columns are compared.
+* Columns of single printed trials are left out, since ours has one set of trials for all of them.
+* Columns that read the same runs are one column, against the mean of their printed values: a
   reduced run may let one data set stand for several. Cells with equal trials read the same runs.
 """
 

@@ -1,9 +1,9 @@
 """The published side of a cell: what its number may stand for, and how far it lies from a mean.
 
-- A printed deviation counts with its upper rounding bound, which widens every interval.
-- A number without one takes the deviation that the paper prints for the same experiment in a table
+* A printed deviation counts with its upper rounding bound, which widens every interval.
+* A number without one takes the deviation that the paper prints for the same experiment in a table
   that the spec names (`[sd] from`). It then is a single run of that spread.
-- Where the paper prints none at all, the spread is ours (`stats.spread.standard_errors`), and the
+* Where the paper prints none at all, the spread is ours (`stats.spread.standard_errors`), and the
   verdict says how it hangs on that.
 """
 
@@ -27,8 +27,8 @@ Z = NormalDist().inv_cdf(1 - LEVEL)
 class PublishedValue:
     """The published side of a cell.
 
-    low, high: bounds of what rounds to the printed value. spread: None where the paper prints none
-    for this experiment; of one run where it is borrowed. note: where the spread is from.
+    `low`, `high`: bounds of what rounds to the printed value. `spread`: None where the paper prints
+    none for this experiment; of one run where it is borrowed. `note`: where the spread is from.
     """
 
     value: float
@@ -71,7 +71,8 @@ def published_values(
 ) -> list[PublishedValue]:
     """The published sides of one table's numbers, their spreads pooled where they are alike.
 
-    ddof: None where it is not said; 0 is taken, the wider interval. runs: None without any spread.
+    `ddof`: None where it is not said; 0 is taken, the wider interval. `runs`: None without any
+    spread.
     """
     deviations = [
         # The largest that a printed one may stand for.

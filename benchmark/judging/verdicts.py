@@ -2,18 +2,18 @@
 
 Pure functions over numbers; `docs/verdicts.md` defines the words. Choices made here:
 
-- Rounding is held against whatever is claimed: equivalence must hold for the farthest value that
+* Rounding is held against whatever is claimed: equivalence must hold for the farthest value that
   prints like the published one, discrepancy for the nearest.
-- Where the paper prints no spread for the experiment, its value is one more draw from the
+* Where the paper prints no spread for the experiment, its value is one more draw from the
   distribution of our trials (SE = s * sqrt(1 + 1/n), n - 1 degrees of freedom). That is right only
   if it spreads as ours do, so the verdict says up to which ratio of the spreads it stands. No
   ratio is demanded: none has a source, and the sentence with its ratio keeps 5 % whatever the
   truth is (see `Assessment.stands_to`).
-- A borrowed spread (`judging.published_value`) is not known to be the larger or the smaller one:
+* A borrowed spread (`judging.published_value`) is not known to be the larger or the smaller one:
   both it and ours must allow what is said.
-- Our own deviations are not pooled: cells of a table share seeds, so their errors are dependent.
-- The test behind DISCREPANT counts both tails (`stats.spread.p_beyond`).
-- Trials that all gave one value leave their spread unknown, and decide nothing.
+* Our own deviations are not pooled: cells of a table share seeds, so their errors are dependent.
+* The test behind DISCREPANT counts both tails (`stats.spread.p_beyond`).
+* Trials that all gave one value leave their spread unknown, and decide nothing.
 
 `tests/benchmark/test_verdict_error_rates.py` simulates the error rates.
 """
@@ -47,8 +47,9 @@ class JudgedCell:
 class Assessment:
     """The numbers behind one verdict.
 
-    nearest, farthest: the smallest and the largest |difference| that rounding allows. errors: of
-    the difference, with degrees of freedom. p_beyond: `judge_table` corrects it over the table.
+    `nearest`, `farthest`: the smallest and the largest |difference| that rounding allows. `errors`:
+    of the difference, with degrees of freedom. `p_beyond`: `judge_table` corrects it over the
+    table.
     """
 
     ours: Sample
@@ -115,7 +116,7 @@ def assess(cell: JudgedCell) -> Assessment | None:
 
 def judge_table(cells: Sequence[JudgedCell], suffix: str = "") -> list[Verdict]:
     """Verdicts of the judged cells of one table, DISCREPANT corrected over all of them (Holm).
-    suffix: follows a number in the reasons, such as " points"."""
+    `suffix`: follows a number in the reasons, such as " points"."""
     assessed = [assess(cell) for cell in cells]
     adjusted = iter(holm([one.p_beyond for one in assessed if one is not None]))
     return [

@@ -11,7 +11,7 @@ from ..spec.settings import get, leaves, merge
 
 
 def cautions(cell: Cell, run: RunConfig, changes: Sequence[SettingsLayer]) -> Iterator[str]:
-    """A sentence for each; changes: what the profile and `--set` make of the cell's settings."""
+    """A sentence for each; `changes`: what the profile and `--set` make of the cell's settings."""
     data, tested = run.data["name"], run.data["test_part"]
     learnt = [one.data for one in chain(run) if one.data["name"] == data and tested]
     parts = {one.get(key) or "none" for one in learnt for key in ("part", "unlabeled_part")}

@@ -36,10 +36,10 @@ RunKind = tuple[str, str, str, str, int, str]
 class Estimate:
     """How long missing trials take with `workers` on `device`.
 
-    seconds: of the trials of whose kind something has been measured.
-    trials: how many are missing. own: those estimated from stored trials of the same run.
-    unmeasured: by kind of run, those that no stored trial says anything about.
-    longest: the run with the longest trial, and its seconds; None where nothing is measured.
+    `seconds`: of the trials of whose kind something has been measured. `trials`: how many are
+    missing. `own`: those estimated from stored trials of the same run. `unmeasured`: by kind of
+    run, those that no stored trial says anything about. `longest`: the run with the longest trial,
+    and its seconds; None where nothing is measured.
     """
 
     seconds: float
@@ -82,8 +82,8 @@ class Estimate:
 class TrialTimes:
     """Estimated wall seconds of trials on one device.
 
-    device: the name of the hardware, as trials record it. records: stored trials; those of other
-    devices are left out. workers: how many processes train at once.
+    `device`: the name of the hardware, as trials record it. `records`: stored trials; those of
+    other devices are left out. `workers`: how many processes train at once.
     """
 
     def __init__(self, device: str, records: Iterable[TrialRecord] = (), workers: int = 1) -> None:

@@ -27,11 +27,11 @@ from .resolve import Resolver, metric_of
 class Plan:
     """What will be run.
 
-    runs: unique, every run after those that it starts from. sets: what `--set` changed, by path.
-    rows: the pattern that chose rows, None for all. asked: by run key, how many trials are asked
-    for where that is not `trials`. drawings: runs that figures draw without printed values. looks:
-    with how many trials claims are looked at, rising; none means once, with all there are.
-    data_dir: where data of one's own are.
+    `runs`: unique, every run after those that it starts from. `sets`: what `--set` changed, by
+    path. `rows`: the pattern that chose rows, None for all. `asked`: by run key, how many trials
+    are asked for where that is not `trials`. `drawings`: runs that figures draw without printed
+    values. `looks`: with how many trials claims are looked at, rising; none means once, with all
+    there are. `data_dir`: where data of one's own are.
     """
 
     paper: Paper
@@ -116,7 +116,7 @@ class Plan:
 
         Claims need unlike numbers of trials: those of an unfinished look wait in the store. What
         other runs start from is asked for as often as these. Without looks the plan is as it was.
-        is_there: whether a trial is finished, or failed: no run stops before a failed one.
+        `is_there`: whether a trial is finished, or failed: no run stops before a failed one.
         """
         if not self.looks:
             return self
@@ -181,10 +181,10 @@ def make_plan(
     """The runs that `profile` needs for some or all cells of a paper. Controls that the profile
     runs are part of every plan, whatever is selected.
 
-    tables: ids, None for all. rows: labels joined by `|`, each part a name or `*`; None for all.
-    on: a data set of the profile's `on`, or data of one's own (docs/own-data.md). trials, series:
-    instead of the profile's. sets: changes by dotted path. data_dir, download: where data of one's
-    own are read, and whether torchvision may fetch them.
+    `tables`: ids, None for all. `rows`: labels joined by `|`, each part a name or `*`; None for
+    all. `on`: a data set of the profile's `on`, or data of one's own (docs/own-data.md). `trials`,
+    `series`: instead of the profile's. `sets`: changes by dotted path. `data_dir`, `download`:
+    where data of one's own are read, and whether torchvision may fetch them.
 
     Raises `SpecError` for a profile, table, row, data set or path that does not exist, for a series
     of another profile of the same runs, for a claim or relation that names no cell, and for a row's
@@ -315,7 +315,7 @@ def _one_of(what: str, name: str, known: Mapping[str, Any], where: str) -> Any:
 def refused(paper: Paper, runs: Mapping[CellKey, RunConfig]) -> Iterator[tuple[Table, int, str]]:
     """By table and position the controls that rest on what is judged, with the reason. A method is
     the paper's own if a row of `own` uses it and none of `baselines`. Comparisons that name no cell
-    are passed over. runs: under one profile, of the cells that have one."""
+    are passed over. `runs`: under one profile, of the cells that have one."""
     own: set[str] = set()
     baselines: set[str] = set()
     judged: dict[RunConfig, str] = {}

@@ -35,8 +35,8 @@ ENDS = "the run ends there"
 
 
 class UnresolvedError(SpecError):
-    """Everything for which an experiment has no config. refused: options that a class refuses.
-    missing: settings that are not given."""
+    """Everything for which an experiment has no config. `refused`: options that a class refuses.
+    `missing`: settings that are not given."""
 
     def __init__(self, refused: Sequence[str], missing: Sequence[str]) -> None:
         self.refused = tuple(refused)
@@ -47,9 +47,9 @@ class UnresolvedError(SpecError):
 class PlannedCell:
     """A cell, the run that it reads and how, or the reason why there is none.
 
-    read: after the profile's overrides (T = 25 may be read at round 5).
-    departures: what profile, `--on` and `--set` changed of what this run depends on.
-    used: the paths of the settings that the run takes. cautions: of `planning.cautions`.
+    `read`: after the profile's overrides (T = 25 may be read at round 5). `departures`: what
+    profile, `--on` and `--set` changed of what this run depends on. `used`: the paths of the
+    settings that the run takes. `cautions`: of `planning.cautions`.
     """
 
     config: RunConfig | None
@@ -64,9 +64,9 @@ class PlannedCell:
 class Resolver:
     """Resolves the cells of one plan; equal experiments are resolved once.
 
-    on: a data set of the profile's `on`. sets: what `--set` changes, by path. metrics: of other
-    packages, which every federated run measures. pin: the name of data of one's own with the
-    checksum of their content. effective: positions of the profile's overrides that changed
+    `on`: a data set of the profile's `on`. `sets`: what `--set` changes, by path. `metrics`: of
+    other packages, which every federated run measures. `pin`: the name of data of one's own with
+    the checksum of their content. effective: positions of the profile's overrides that changed
     something in a cell so far. known: the first cell of each experiment.
     """
 

@@ -12,8 +12,8 @@ _Names = Collection[str | None]
 class _OfRuns(InFile):
     """Of which runs something is said; none means all.
 
-    methods: federated methods. objectives: what clients minimise or what pre-trains an encoder.
-    protocols: how weights are evaluated.
+    `methods`: federated methods. `objectives`: what clients minimise or what pre-trains an encoder.
+    `protocols`: how weights are evaluated.
     """
 
     methods: tuple[Text, ...] = ()
@@ -29,10 +29,10 @@ class _OfRuns(InFile):
 class Alternative(_OfRuns):
     """Another reading of what a paper leaves open, which `--reading` selects by its name.
 
-    taken: what it stands for. why: why one might take it. speaks: what speaks for it (code, printed
-    numbers, an equation), with the source. set: settings, a fragment of an experiment. at: the
-    round that is read. metrics: the metric that is read, by the one that the cells name. Raises
-    `ValueError` if it changes nothing.
+    `taken`: what it stands for. `why`: why one might take it. `speaks`: what speaks for it (code,
+    printed numbers, an equation), with the source. `set`: settings, a fragment of an experiment.
+    `at`: the round that is read. `metrics`: the metric that is read, by the one that the cells
+    name. Raises `ValueError` if it changes nothing.
     """
 
     name: Name
@@ -52,8 +52,8 @@ class Alternative(_OfRuns):
 class Unstated(_OfRuns):
     """A setting that the paper does not give, what is taken, and why.
 
-    name: of the choice; needed where there are alternatives. settings: the dotted paths that it
-    decides. no_setting: where no path can be named, what decides instead (a module, say). Raises
+    `name`: of the choice; needed where there are alternatives. `settings`: the dotted paths that it
+    decides. `no_setting`: where no path can be named, what decides instead (a module, say). Raises
     `ValueError` for alternatives without a name, and for `settings` beside `no_setting`.
     """
 

@@ -18,9 +18,9 @@ def csv_rows(text: str, place: str) -> list[tuple[int, list[str]]]:
 
     Between fields stands what a first line `sep=;` says, else a tab or semicolon that is in all
     lines, else the most frequent mark of the first. Empty fields behind the last column, of commas
-    at the end of lines, are left out.
-    place: stands before the number of a line in errors. Raises `FedreproError` for lines that are
-    no CSV, and for a line with more or fewer fields than the first one or a point of two meanings.
+    at the end of lines, are left out. `place`: stands before the number of a line in errors. Raises
+    `FedreproError` for lines that are no CSV, and for a line with more or fewer fields than the
+    first one or a point of two meanings.
     """
     text = text.removeprefix("\ufeff")
     said = _SEPARATOR.match(text)

@@ -19,8 +19,8 @@ SettingsLayer = tuple[Origin, Experiment | Override]
 class Layered(NamedTuple):
     """An experiment and the layer that gave it each setting.
 
-    origin: by dotted path, in the order of the layers.
-    effective: the positions of the layers that changed something.
+    `origin`: by dotted path, in the order of the layers. `effective`: the positions of the layers
+    that changed something.
     """
 
     settings: Experiment

@@ -22,7 +22,7 @@ def paper_ids(root: Folders = None) -> tuple[str, ...]:
 def load_paper(id: str, root: Folders = None) -> Paper:
     """The paper whose specs are in the folder `id`, its tables in print order.
 
-    root: the folders of specs, of which the first with that paper counts; None for those bundled.
+    `root`: the folders of specs, of which the first with that paper counts; None for those bundled.
     Raises `InvalidSpecError`, a `SpecError` with one line for each mistake in its files, and
     `SpecError` if there is no such paper.
     """
@@ -52,7 +52,7 @@ def load_papers(
     ids: Sequence[str] = (),
     read: Callable[[str, Folders], Paper] = load_paper,
 ) -> tuple[Paper, ...]:
-    """The papers called `ids`, each once, or all. root: as for `load_paper`, which `read` is, or
+    """The papers called `ids`, each once, or all. `root`: as for `load_paper`, which `read` is, or
     `outline`. Raises `InvalidSpecError`, with one line for all that is wrong in any file."""
     found, problems = list[Paper](), list[Problem]()
     for id in dict.fromkeys(ids or paper_ids(root)):

@@ -28,9 +28,10 @@ Experiment = Mapping[str, Any]
 class Origin(NamedTuple):
     """Where a setting comes from.
 
-    layer: `authors`, `paper`, `table`, `column`, `row`, `reading`, `profile` or `set`; of a setting
-    that none gives `default`, or `method` where that decides it; `unstated` of an open choice.
-    text: the authors' source, the reading's name, the reason of a change, a default's module.
+    `layer`: `authors`, `paper`, `table`, `column`, `row`, `reading`, `profile` or `set`; of a
+    setting that none gives `default`, or `method` where that decides it; `unstated` of an open
+    choice. `text`: the authors' source, the reading's name, the reason of a change, a default's
+    module.
     """
 
     layer: str
@@ -49,10 +50,10 @@ class Margin(InFile):
 class Override(InFile):
     """A change of a profile to one setting, and why it is made.
 
-    path: dotted; `at` is the round that is read. Exactly one of: value, the new one; divide, what
-    the cell's own value is divided by; replace, the new value by the cell's own (as text). where: a
-    path and the value that it must have already, or nothing is changed. Raises `ValueError` unless
-    exactly one of the three is given.
+    `path`: dotted; `at` is the round that is read. Exactly one of: value, the new one; divide, what
+    the cell's own value is divided by; replace, the new value by the cell's own (as text). `where`:
+    a path and the value that it must have already, or nothing is changed. Raises `ValueError`
+    unless exactly one of the three is given.
     """
 
     path: Text
@@ -78,7 +79,7 @@ class Omission(InFile):
 
 @dataclass(frozen=True)
 class LocalProfile(InFile):
-    """What a table, row or column adds to a profile; omit: why it does not run the cells."""
+    """What a table, row or column adds to a profile; `omit`: why it does not run the cells."""
 
     overrides: tuple[Override, ...] = ()
     omit: Text | None = None
@@ -88,7 +89,7 @@ class LocalProfile(InFile):
 class Control(InFile):
     """That a comparison's outcome is known from outside of the paper.
 
-    least: what the difference must exceed, in the table's unit. source: where it is known from.
+    `least`: what the difference must exceed, in the table's unit. `source`: where it is known from.
     """
 
     least: fields.Above0
@@ -97,8 +98,9 @@ class Control(InFile):
 
 @dataclass(frozen=True)
 class _Stated(InFile):
-    """What the paper's text states of cells, in our words and as an expression. vague: words of the
-    text without a sharp bound, where the expression gives one, or that can be read otherwise."""
+    """What the paper's text states of cells, in our words and as an expression. `vague`: words of
+    the text without a sharp bound, where the expression gives one, or that can be read
+    otherwise."""
 
     id: Text
     says: Text
@@ -112,11 +114,11 @@ class _Stated(InFile):
 class Claim(_Stated):
     """A comparison that the paper's text makes.
 
-    reading_of: the claim, of the same table, whose sentence this one reads in another way.
-    every_trial: whether the text says it of each single trial, not of their mean.
-    headline: of a claim of abstract or conclusion, what it says as a clause (`it beats FedAvg`).
-    rests_on: what the data must leave room for: `headroom`, for features that are learned.
-    control: given where this is no claim of the paper but a positive control.
+    `reading_of`: the claim, of the same table, whose sentence this one reads in another way.
+    `every_trial`: whether the text says it of each single trial, not of their mean. `headline`: of
+    a claim of abstract or conclusion, what it says as a clause (`it beats FedAvg`). `rests_on`:
+    what the data must leave room for: `headroom`, for features that are learned. `control`: given
+    where this is no claim of the paper but a positive control.
     """
 
     reading_of: Text | None = None
@@ -130,7 +132,7 @@ class Claim(_Stated):
 class Relation(_Stated):
     """What a formula says of printed cells, for every `{row}` or `{column}` that `holds` names.
 
-    rows: patterns of those that it is about, or all. Where it is vague, cells that do not obey
+    `rows`: patterns of those that it is about, or all. Where it is vague, cells that do not obey
     contradict no more than the spec.
     """
 
@@ -182,8 +184,8 @@ def _gathered(data: Any) -> Any:
 class Sd(InFile):
     """What the printed spreads are, as far as the paper says.
 
-    ddof, runs: their kind, and how many runs are behind them. sources: the tables whose spreads
-    stand for the same experiments here, where this one prints none.
+    `ddof`, `runs`: their kind, and how many runs are behind them. `sources`: the tables whose
+    spreads stand for the same experiments here, where this one prints none.
     """
 
     ddof: Literal[0, 1] | None = None
@@ -203,12 +205,12 @@ class Cell:
     """One printed value and the whole experiment that it is bound to.
 
     A run that a figure draws is one, too; nothing is printed, and its column may have no label.
-    margin: of the cell's row or column. skip: why the value is not an experiment (quoted from
+    `margin`: of the cell's row or column. `skip`: why the value is not an experiment (quoted from
     another paper, say). Skipped and descriptive cells and printed dashes have an empty experiment.
-    A cell whose printed text is empty has one: a claim is about what is measured there.
-    read: which number of a run it shows: that of a round counted from 1, of the last one, or of the
-    best round of the mean over clients. origin: by path, where each setting comes from. omitted:
-    by profile, why that does not run it.
+    A cell whose printed text is empty has one: a claim is about what is measured there. `read`:
+    which number of a run it shows: that of a round counted from 1, of the last one, or of the best
+    round of the mean over clients. `origin`: by path, where each setting comes from. `omitted`: by
+    profile, why that does not run it.
     """
 
     paper: str
@@ -272,7 +274,7 @@ class Cell:
 class Figure(InFile):
     """How a figure is drawn from runs (docs/spec-format.md).
 
-    runs: the rows that print no values, by column where there are columns, in order.
+    `runs`: the rows that print no values, by column where there are columns, in order.
     """
 
     plot: fields.PlotName
@@ -368,14 +370,12 @@ class Table(InFile):
 class Profile(InFile):
     """How much is run: trials, overrides over every experiment, and replacements of data sets.
 
-    Attributes:
-        looks: Numbers of trials of its interim analyses, rising. None means one, with `trials`.
-        like: The profile from which it has overrides, data sets and omissions.
-        omit: Cells that it does not run, beside those of tables, rows and columns that say so.
-        whole: Whether it runs the cells, too, that the profile that it is like leaves out.
-        on: Per data-set name of `--on`, the overrides that put the profile on that set.
-        data: The one of these that it runs on unless another is named.
-        misses: Which condition of the choice of its data is not met.
+    `looks`: Numbers of trials of its interim analyses, rising. None means one, with `trials`.
+    `like`: The profile from which it has overrides, data sets and omissions. `omit`: Cells that it
+    does not run, beside those of tables, rows and columns that say so. `whole`: Whether it runs the
+    cells, too, that the profile that it is like leaves out. `on`: Per data-set name of `--on`, the
+    overrides that put the profile on that set. `data`: The one of these that it runs on unless
+    another is named. `misses`: Which condition of the choice of its data is not met.
     """
 
     trials: fields.TrialCount
@@ -421,10 +421,10 @@ AS_PUBLISHED = Profile(1)
 class Paper(InFile):
     """A paper: its tables, profiles and the choices that hold for all of them.
 
-    name: as it calls its method, in short. own, baselines: patterns of the rows of methods that it
-    proposes, and of those that it compares them with; leads are taken between the two.
-    readings: the alternatives under which its cells are bound (`spec.readings`).
-    as_taken: the paper without these; None where there are none.
+    `name`: as it calls its method, in short. `own`, `baselines`: patterns of the rows of methods
+    that it proposes, and of those that it compares them with; leads are taken between the two.
+    `readings`: the alternatives under which its cells are bound (`spec.readings`). `as_taken`: the
+    paper without these; None where there are none.
     """
 
     id: Name

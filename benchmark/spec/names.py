@@ -31,7 +31,7 @@ OWN_DATA = (
 
 @cache
 def known(what: str) -> frozenset[str]:
-    """The names that some module implements. what: a value of `settings.NAMED`, or `metric`."""
+    """The names that some module implements. `what`: a value of `settings.NAMED`, or `metric`."""
     if what == "metric":
         return frozenset((*metrics(), *registry.installed("metric")))
     if what == "data set":

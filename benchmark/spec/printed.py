@@ -25,9 +25,9 @@ RULES: tuple[Rule, ...] = get_args(Rule)
 class Printed:
     """One printed cell.
 
-    text: as printed, without the spread ("41.20", "≈ 23", "—", "2ST"). value: the number, None
-    where the cell holds words or a dash. sd: the printed spread. low, high: where extraction or
-    print leaves the value uncertain, the range that it can lie in.
+    `text`: as printed, without the spread ("41.20", "≈ 23", "—", "2ST"). `value`: the number, None
+    where the cell holds words or a dash. `sd`: the printed spread. `low`, `high`: where extraction
+    or print leaves the value uncertain, the range that it can lie in.
     """
 
     text: str

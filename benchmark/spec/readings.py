@@ -19,7 +19,7 @@ from .settings import get
 
 @dataclass(frozen=True)
 class Reading:
-    """An alternative of a choice. table: the one that it is about; None for the whole paper."""
+    """An alternative of a choice. `table`: the one that it is about; None for the whole paper."""
 
     choice: Unstated
     alternative: Alternative

@@ -46,9 +46,8 @@ _CELL = re.compile(
 
 @dataclass(frozen=True)
 class Read:
-    """A cell as a spec has it.
-    kind: `odd` for what is not understood. how: what was taken for what, if readers may differ.
-    percent: whether the cell says so."""
+    """A cell as a spec has it. `kind`: `odd` for what is not understood. `how`: what was taken for
+    what, if readers may differ. `percent`: whether the cell says so."""
 
     text: str
     kind: Literal["number", "dash", "words", "odd"]
@@ -105,8 +104,8 @@ def decimal_marks(texts: Collection[str]) -> str:
 
 
 def read_cell(text: str, marks: str = ".", brackets: bool = False) -> Read:
-    """A cell's text as a number with its spread, a dash, words, or not understood.
-    marks: before decimals in its table. brackets: (2) is siunitx's uncertainty of the last digit.
+    """A cell's text as a number with its spread, a dash, words, or not understood. `marks`: before
+    decimals in its table. `brackets`: (2) is siunitx's uncertainty of the last digit.
     """
     shown = label_of(text)
     text = re.sub(rf"(?<=\d)[{_THIN}\u202f](?=\d{{3}}(?!\d))", "", text.replace("\u2212", "−"))

@@ -54,7 +54,7 @@ class _Cell:
 @dataclass(frozen=True)
 class _Grid:
     """A table as cells, all rows equally long, and the line of the text where each row stands.
-    header: rows of the header as far as the format says, with the words why."""
+    `header`: rows of the header as far as the format says, with the words why."""
 
     rows: list[list[_Cell]]
     lines: list[int]
@@ -65,7 +65,7 @@ class _Grid:
 
 @dataclass(frozen=True)
 class ImportedRow:
-    """A row of values. line: where it stands in the text."""
+    """A row of values. `line`: where it stands in the text."""
 
     label: tuple[str, ...]
     values: tuple[Read, ...]
@@ -85,8 +85,8 @@ class ImportedRow:
 
 @dataclass(frozen=True)
 class Parsed:
-    """A table as text: labels of columns and rows (parts from outer to inner), and values.
-    told: what was taken for what, a line each."""
+    """A table as text: labels of columns and rows (parts from outer to inner), and values. `told`:
+    what was taken for what, a line each."""
 
     columns: tuple[tuple[str, ...], ...]
     rows: tuple[ImportedRow, ...]

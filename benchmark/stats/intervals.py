@@ -56,7 +56,8 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """`n` finite values. sd: with ddof = 1, not a number below two. flat: whether all are equal."""
+    """`n` finite values. `sd`: with ddof = 1, not a number below two. `flat`: whether all are
+    equal."""
 
     n: int
     mean: float
@@ -105,8 +106,8 @@ def tie(unit: str | None, largest: float) -> float:
 
 
 def t_interval(values: ArrayLike, level: float = 1 - LEVEL, step: float = _EQUAL) -> Interval:
-    """The mean of `values` ([n], at least one) with its two-sided interval at `level`. step: values
-    that differ by no more are equal, and leave no interval."""
+    """The mean of `values` ([n], at least one) with its two-sided interval at `level`. `step`:
+    values that differ by no more are equal, and leave no interval."""
     found = np.asarray(values, np.float64)
     mean = float(found.mean())
     if found.size < 2 or is_flat(found, step):
@@ -117,7 +118,7 @@ def t_interval(values: ArrayLike, level: float = 1 - LEVEL, step: float = _EQUAL
 
 def detectable(sd: float, n: int, level: float = 1 - LEVEL) -> float | None:
     """The smallest mean that a t-test of `n` trials shows with a power of 80 % (noncentral t). None
-    beyond fifty standard errors, or where equal trials have no spread. sd: of one trial."""
+    beyond fifty standard errors, or where equal trials have no spread. `sd`: of one trial."""
     from scipy import optimize, stats
 
     critical, power = t_quantile(0.5 + level / 2, n - 1), 0.8
@@ -133,7 +134,7 @@ def shares(counts: Sequence[int], declared: int) -> list[float]:
     The spending function f(t) = ln(1 + (e - 1) t) of the share t of declared trials has boundaries
     about as constant as those of Pocock 1977. The union bound keeps the level for any test.
 
-    counts: of trials at each look; those beyond `declared` (at least 1) have nothing to spend.
+    `counts`: of trials at each look; those beyond `declared` (at least 1) have nothing to spend.
     """
     found, spent = [], 0.0
     for count in counts:
@@ -144,7 +145,7 @@ def shares(counts: Sequence[int], declared: int) -> list[float]:
 
 
 def reached(looks: Sequence[int], trials: int) -> tuple[int, float]:
-    """How many of some paired trials count, and the level of their intervals. looks: declared
+    """How many of some paired trials count, and the level of their intervals. `looks`: declared
     numbers of trials, rising; where none is reached, all count at the whole level."""
     found = [look for look in looks if look <= trials]
     if not found:

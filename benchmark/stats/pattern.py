@@ -30,14 +30,11 @@ _BATCH = 4096
 class Pattern:
     """Printed and own values of one metric.
 
-    Attributes:
-        printed: [rows, columns], not a number where there is no cell.
-        half: half a unit of the last printed digit, [rows, columns].
-        trials: [rows, columns, n] by seed; not a number where a cell lacks one.
-        methods: the method behind each row, None where it is not known.
-        tie: the difference up to which two trials are equal.
-        level: of intervals over trials.
-        joined: the labels of printed columns that one column stands for.
+    `printed`: [rows, columns], not a number where there is no cell. `half`: half a unit of the last
+    printed digit, [rows, columns]. `trials`: [rows, columns, n] by seed; not a number where a cell
+    lacks one. `methods`: the method behind each row, None where it is not known. `tie`: the
+    difference up to which two trials are equal. `level`: of intervals over trials. `joined`: the
+    labels of printed columns that one column stands for.
     """
 
     printed: Floats
@@ -77,7 +74,7 @@ def centred(values: Floats) -> Floats:
 
 def retention(printed: Floats, trials: Floats) -> Floats | None:
     """The slope of each trial on the printed values; None where the print does not differ.
-    printed: [rows, columns]. trials: [rows, columns, n]. Returns [n]."""
+    `printed`: [rows, columns]. `trials`: [rows, columns, n]. Returns [n]."""
     x = centred(printed)
     if np.ptp(x) < _EPS:
         return None
@@ -121,7 +118,7 @@ def orderings(pattern: Pattern) -> Floats:
 
 
 def reliability(pattern: Pattern, printed_variance: float | None) -> float:
-    """The slope that a perfect repetition has on average, from 0 to 1. printed_variance: of one
+    """The slope that a perfect repetition has on average, from 0 to 1. `printed_variance`: of one
     printed number; None takes the variance of our own trials."""
     x, known = centred(pattern.printed), ~np.isnan(pattern.printed)
     rows, columns = pattern.printed.shape

@@ -40,10 +40,10 @@ def unbiased_sd(sd: float, *, ddof: int, runs: int) -> float:
 def standard_errors(sd: float, n: int, published: Spread | None) -> list[tuple[float, float]]:
     """Standard errors of the difference of the two means, each with its degrees of freedom.
 
-    Where there are two, a verdict must hold for both. sd, n: of our trials. published: of several
-    runs, it gives Welch's error of the printed mean, degrees of freedom by Welch-Satterthwaite. Of
-    one run, it is borrowed: the printed run spreads so, or as our trials do. None: the printed run
-    is one more draw of ours, s * sqrt(1/n + 1), with n - 1 of freedom.
+    Where there are two, a verdict must hold for both. `sd`, `n`: of our trials. `published`: of
+    several runs, it gives Welch's error of the printed mean, degrees of freedom by
+    Welch-Satterthwaite. Of one run, it is borrowed: the printed run spreads so, or as our trials
+    do. None: the printed run is one more draw of ours, s * sqrt(1/n + 1), with n - 1 of freedom.
     """
     errors = []
     if published is None or published.runs == 1:

@@ -26,8 +26,8 @@ from .store import UNFINISHED, checkpoint_path
 class TrialFile:
     """The checkpoint of one trial (run key, seed) in the store at `root`.
 
-    identity: what must be the same for a trial to go on, as JSON. packages: whose dataclasses a
-    state may hold. device: for tensors that were on no CPU. say: gets one sentence where a
+    `identity`: what must be the same for a trial to go on, as JSON. `packages`: whose dataclasses a
+    state may hold. `device`: for tensors that were on no CPU. `say`: gets one sentence where a
     checkpoint is not used or cannot be written.
     """
 

@@ -52,9 +52,10 @@ _RECORD_FILE = re.compile(r"[0-9a-f]{16}/[0-9a-f]{12}-seed[0-9]+\.json")
 class TrialRecord:
     """One trial of one run.
 
-    run, config: key and canonical config. source: SHA-256 by file of the code that the run depends
-    on. provenance: device, versions, commit, start, wall seconds, data checksums and whether each
-    set is the release. arrays, encoder: file name and SHA-256; None where there are none.
+    `run`, `config`: key and canonical config. `source`: SHA-256 by file of the code that the run
+    depends on. `provenance`: device, versions, commit, start, wall seconds, data checksums and
+    whether each set is the release. `arrays`, `encoder`: file name and SHA-256; None where there
+    are none.
     """
 
     run: str
@@ -112,8 +113,8 @@ def check_schema(plain: Mapping[str, Any]) -> None:
 class Store:
     """Trials under one folder.
 
-    source_of: hashes of the code that a run depends on; results of other code are stale.
-    warn: gets one sentence for a file that is damaged.
+    `source_of`: hashes of the code that a run depends on; results of other code are stale. `warn`:
+    gets one sentence for a file that is damaged.
     """
 
     def __init__(

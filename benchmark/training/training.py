@@ -50,12 +50,12 @@ def train_trial(
 ) -> tuple[Outcome, dict[str, Any]]:
     """One trial, and where its numbers come from.
 
-    encoder: weights of the run that `config` starts from, one model; None for a random start.
+    `encoder`: weights of the run that `config` starts from, one model; None for a random start.
     provenance: device, versions, commit, started (UTC, of its first part), wall_s (of all parts,
     without those whose work was lost), data by portion, how often it was interrupted, and
-    peak_bytes (of memory, of this process).
-    save: called about every `save_every_s` seconds (0: never) with what `saved` may be later on to
-    go on from there; `StaleStateError` if that was made from other data.
+    peak_bytes (of memory, of this process). `save`: called about every `save_every_s` seconds (0:
+    never) with what `saved` may be later on to go on from there; `StaleStateError` if that was made
+    from other data.
 
     Raises `methods.outcome.DivergedError` if what it measured or would store is not finite,
     `benchmark.errors.DataError` if data are missing, and `ValueError` if the config cannot be

@@ -20,7 +20,8 @@ def sinkhorn(
     scores: Tensor, epsilon: float, iterations: int = 3, valid: Tensor | None = None
 ) -> Tensor:
     """Assignments models x samples x prototypes of `scores` (same shape); each sample's sum is 1.
-    valid: bool, models x samples; those that count in the balance (at least one), None for all."""
+    `valid`: bool, models x samples; those that count in the balance (at least one), None for
+    all."""
     log_q = scores / epsilon
     for _ in range(iterations):
         sharing = log_q if valid is None else log_q.masked_fill(~valid.unsqueeze(2), -math.inf)
@@ -38,8 +39,8 @@ def balanced_centroids(
     steps: int = 5,
     epsilon: float = 0.05,
 ) -> Tensor:
-    """Centroids n_clusters x width, of length one, of the unit vectors `z`, n x width.
-    start: where they begin; None draws them from `z`. Raises `ValueError` if `z` is empty."""
+    """Centroids n_clusters x width, of length one, of the unit vectors `z`, n x width. `start`:
+    where they begin; None draws them from `z`. Raises `ValueError` if `z` is empty."""
     n = len(z)
     if n == 0:
         raise ValueError("nothing can be clustered")

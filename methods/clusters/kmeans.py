@@ -23,9 +23,9 @@ def kmeans(
     iterations: int = 10,
     spherical: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """Centres models x n_clusters x width, and each point's centre, int64, models x points.
-    x: models x points x width; of length one if `spherical`, as the centres then are. Each model
-    draws its first centres from its own generator; of equal centres the later ones stay empty."""
+    """Centres models x n_clusters x width, and each point's centre, int64, models x points. `x`:
+    models x points x width; of length one if `spherical`, as the centres then are. Each model draws
+    its first centres from its own generator; of equal centres the later ones stay empty."""
     points = x.shape[1]
     drawn = torch.stack([torch.randperm(points, generator=g) for g in generators])
     first = drawn[:, torch.arange(n_clusters) % points].to(x.device, non_blocking=True)
@@ -85,7 +85,7 @@ def lloyd(
 @torch.no_grad()
 def plus_plus(x: Tensor, n_clusters: int, generators: Sequence[torch.Generator]) -> Tensor:
     """Centres models x n_clusters x width: points drawn by squared distance to the nearest before.
-    x: on the processor, as the generators are. `ValueError` for fewer points than clusters."""
+    `x`: on the processor, as the generators are. `ValueError` for fewer points than clusters."""
     models, points = x.shape[:2]
     if points < n_clusters:
         raise ValueError(f"{points} points cannot make {n_clusters} clusters")
@@ -115,8 +115,8 @@ def _drawn(mass: Tensor, generators: Sequence[torch.Generator]) -> Tensor:
 
 
 def group_means(x: Tensor, group: Tensor, n_groups: int) -> tuple[Tensor, Tensor]:
-    """The mean of each group, models x groups x width, and its size, int64, models x groups.
-    x: models x batch x width, with gradients. group: int64, models x batch. Means of none are 0."""
+    """The mean of each group, models x groups x width, and its size, int64, models x groups. `x`:
+    models x batch x width, with gradients. `group`: int64, models x batch. Means of none are 0."""
     belongs = F.one_hot(group, n_groups)
     sizes = belongs.sum(dim=1)
     sums = torch.bmm(belongs.transpose(1, 2).to(x.dtype), x)

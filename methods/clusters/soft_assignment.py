@@ -36,7 +36,7 @@ def soft_assignment(h: Tensor, weights: State) -> Tensor:
 
 
 def student_t(z: Tensor, centres: Tensor) -> Tensor:
-    """Eq. 8 with exponent -1, models x batch x clusters; centres: models x clusters x width."""
+    """Eq. 8 with exponent -1, models x batch x clusters; `centres`: models x clusters x width."""
     # By inner products: the difference of every pair would need batch x clusters x width numbers.
     squared = (
         z.square().sum(2, keepdim=True)

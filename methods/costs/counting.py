@@ -32,10 +32,10 @@ _ROUNDS = 2
 
 @dataclass(frozen=True)
 class ClientCosts:
-    """Of one client, mean over the clients.
-    exchanged: bytes in both directions in the whole training. flops: of its local work in one
-    round, two a multiply-add. weights, gradients, maps: bytes that a step trains, of their
-    gradients, and that autograd keeps. kept: bytes that stay with the client between rounds."""
+    """Of one client, mean over the clients. `exchanged`: bytes in both directions in the whole
+    training. `flops`: of its local work in one round, two a multiply-add. `weights`, `gradients`,
+    `maps`: bytes that a step trains, of their gradients, and that autograd keeps. `kept`: bytes
+    that stay with the client between rounds."""
 
     exchanged: Fraction
     flops: Fraction

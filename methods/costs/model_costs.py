@@ -24,9 +24,9 @@ FLOPS_PER_MULTIPLY_ADD = 2
 
 @dataclass(frozen=True)
 class NetworkCost:
-    """Cost of one model of a network.
-    parameters: trained weights. bytes: as sent, with running statistics. multiply_adds: of a
-    forward pass of one image, by kind of layer (`convolution`, `dense`)."""
+    """Cost of one model of a network. `parameters`: trained weights. `bytes`: as sent, with running
+    statistics. `multiply_adds`: of a forward pass of one image, by kind of layer (`convolution`,
+    `dense`)."""
 
     parameters: int
     bytes: int
@@ -64,8 +64,8 @@ def shapes_of(network: Layer) -> State:
 @dataclass(frozen=True)
 class Exchange:
     """What one client exchanges with the server, mean over the clients that took part.
-    downloaded, uploaded: weights and features, in multiples of one model's bytes. integers: bytes
-    of choices and counters, which papers leave out."""
+    `downloaded`, `uploaded`: weights and features, in multiples of one model's bytes. `integers`:
+    bytes of choices and counters, which papers leave out."""
 
     downloaded: Fraction = Fraction(0)
     uploaded: Fraction = Fraction(0)

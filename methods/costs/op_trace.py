@@ -75,8 +75,8 @@ def traced() -> Iterator[OpTrace]:
 
 
 class Shapes(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Whatever is computed from a tensor on `meta` is on `meta`; the rest is computed.
-    drawn: whether new floating-point tensors are on `meta`, too. Of these a decision reads ones."""
+    """Whatever is computed from a tensor on `meta` is on `meta`; the rest is computed. `drawn`:
+    whether new floating-point tensors are on `meta`, too. Of these a decision reads ones."""
 
     def __init__(self, drawn: bool = False) -> None:
         super().__init__()  # type: ignore[no-untyped-call]

@@ -24,9 +24,9 @@ def proportional(counts: dict[int, int], total: int) -> dict[int, int]:
 def deal_by_class(
     wanted: Sequence[dict[int, int]], labels: Tensor | None, portion: str, seeds: Seeds
 ) -> tuple[Tensor, ...]:
-    """Per client the sorted images that it is dealt; `wanted` holds its images by class.
-    portion: `training` or `test`, which names the streams. Raises `ValueError` without labels and
-    where a client needs more images of a class than exist."""
+    """Per client the sorted images that it is dealt; `wanted` holds its images by class. `portion`:
+    `training` or `test`, which names the streams. Raises `ValueError` without labels and where a
+    client needs more images of a class than exist."""
     if labels is None:
         raise ValueError(f"dealing by class needs labels, but the {portion} images have none")
     piles: dict[int, Pile] = {}

@@ -17,8 +17,8 @@ UNLABELED = -1
 
 @dataclass(frozen=True)
 class ImageSet:
-    """Labelled (or unlabelled) images.
-    images: uint8, n x channels x height x width. labels: int64, n, or None where unlabelled."""
+    """Labelled (or unlabelled) images. `images`: uint8, n x channels x height x width. `labels`:
+    int64, n, or None where unlabelled."""
 
     images: Tensor
     labels: Tensor | None = None
@@ -39,10 +39,10 @@ class ImageSet:
 
 @dataclass(frozen=True)
 class Federation:
-    """Who holds which images.
-    train_of, test_of: per client an int64 index into `train` and `test`; one tensor for clients
-    that share images. group: int64, clients; true clusters, or zeros. novel: how many of the last
-    never train. unlabeled_of: per client an index of `train`'s `UNLABELED` images, or empty."""
+    """Who holds which images. `train_of`, `test_of`: per client an int64 index into `train` and
+    `test`; one tensor for clients that share images. `group`: int64, clients; true clusters, or
+    zeros. `novel`: how many of the last never train. `unlabeled_of`: per client an index of
+    `train`'s `UNLABELED` images, or empty."""
 
     train: ImageSet
     test: ImageSet
@@ -135,9 +135,9 @@ def to_float(images: Tensor) -> Tensor:
 
 
 def labelled(own: Tensor, labels: Tensor, share: float, generator: torch.Generator) -> Tensor:
-    """`share` of the images of each class in `own`, at least one of each; int64, rising.
-    own: int64, indices of images; labels: int64, classes of all images. Shares are rounded. The
-    same generator gives nested sets for growing shares (`tests/methods/test_states.py`)."""
+    """`share` of the images of each class in `own`, at least one of each; int64, rising. `own`:
+    int64, indices of images; `labels`: int64, classes of all images. Shares are rounded. The same
+    generator gives nested sets for growing shares (`tests/methods/test_states.py`)."""
     chosen = []
     classes = labels[own]
     for c in torch.unique(classes):

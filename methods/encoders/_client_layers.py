@@ -25,9 +25,9 @@ from .base import Encoder
 class ClientLayers(Encoder):
     """client_layers: how many first convolutions have the norm `client_norm`; the rest have BN.
 
-    group_channels: Λ of `group` and `twin`. twin_variance: of `twin`, `pooled` as in Eq. 2 or
-    `averaged` as in Table 18. norm_momentum: of the running statistics of `batch`.
-    modular: they are MFCL's client module. projector_widths: batch-normalised dense layers on top.
+    `group_channels`: Λ of `group` and `twin`. `twin_variance`: of `twin`, `pooled` as in Eq. 2 or
+    `averaged` as in Table 18. `norm_momentum`: of the running statistics of `batch`. `modular`:
+    they are MFCL's client module. `projector_widths`: batch-normalised dense layers on top.
     """
 
     client_layers: NonNegativeInt = 0

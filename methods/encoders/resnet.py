@@ -57,10 +57,10 @@ class Residual(Layer):
 class ResNet(ClientLayers):
     """Residual encoder for images of any size.
 
-    depth: 10, 18, 34 (two 3x3 convolutions a block), 50, 101, 152 (bottlenecks). version: where a
-    bottleneck has its stride, `v1` on the first 1x1, `v1.5` on the 3x3. stem: `imagenet` (7x7 of
-    stride 2, then a maximum over 3x3 of stride 2) or `cifar` (3x3). width: channels of the first
-    stage; each later stage doubles them. blocks: per stage, in place of the depth's own.
+    `depth`: 10, 18, 34 (two 3x3 convolutions a block), 50, 101, 152 (bottlenecks). `version`: where
+    a bottleneck has its stride, `v1` on the first 1x1, `v1.5` on the 3x3. `stem`: `imagenet` (7x7
+    of stride 2, then a maximum over 3x3 of stride 2) or `cifar` (3x3). `width`: channels of the
+    first stage; each later stage doubles them. `blocks`: per stage, in place of the depth's own.
     """
 
     depth: Literal[10, 18, 34, 50, 101, 152] = 18

@@ -57,9 +57,10 @@ class _PoolTo(Layer):
 @dataclass(frozen=True)
 class VGG(ClientLayers):
     """Five stages of 3x3 convolutions, each with batch normalisation and ReLU, then pooling.
-    depth: 11, 13, 16 or 19 layers with weights, three dense ones included. width: channels of the
-    first stage; the others have 2, 4, 8 and 8 times as many. classifier: `none` (mean over places,
-    8 width out) or `imagenet` (means over 7x7 windows, two dense layers of 4096, 1000 out)."""
+    `depth`: 11, 13, 16 or 19 layers with weights, three dense ones included. `width`: channels of
+    the first stage; the others have 2, 4, 8 and 8 times as many. `classifier`: `none` (mean over
+    places, 8 width out) or `imagenet` (means over 7x7 windows, two dense layers of 4096, 1000
+    out)."""
 
     depth: Literal[11, 13, 16, 19] = 16
     width: PositiveInt = 64

@@ -58,13 +58,12 @@ class InPieces(Protocol):
 class Message:
     """What is sent in one direction in one round.
 
-    Attributes:
-        shared: Sent whole to (or from) every participant.
-        per_client: One slice for each participant, stacked; unequal amounts follow in order.
-        log: Facts for the record (not sent), stacked over participants, integers or floats.
-        streamed: Bytes that all participants send in pieces within the round (smashed data).
-        in_pieces: Too large to be held; the receiver reads of it what it needs (representations).
-        resident: Not sent: the server's half of a network that it trains with the clients.
+    `shared`: Sent whole to (or from) every participant. `per_client`: One slice for each
+    participant, stacked; unequal amounts follow in order. `log`: Facts for the record (not sent),
+    stacked over participants, integers or floats. `streamed`: Bytes that all participants send in
+    pieces within the round (smashed data). `in_pieces`: Too large to be held; the receiver reads of
+    it what it needs (representations). `resident`: Not sent: the server's half of a network that it
+    trains with the clients.
     """
 
     shared: Mapping[str, State] = field(default_factory=dict)
@@ -89,14 +88,12 @@ class Message:
 class Task:
     """What a method works on: data, architecture, pre-trained weights, random streams.
 
-    Attributes:
-        federation: The clients' images; those of the test have no labels.
-        encoder: Pre-trained encoder weights (one model), or None for a random start.
-        grouping: Which clients share steps; by default the engine chooses.
-        objective: For methods that train without labels, else None.
-        augmentation: For methods that draw views, else None.
-        source: Loads the images on which `encoder` was trained, if it was pre-trained centrally.
-        at_width: Makes the model with a share of the channels; see `narrowed_model`.
+    `federation`: The clients' images; those of the test have no labels. `encoder`: Pre-trained
+    encoder weights (one model), or None for a random start. `grouping`: Which clients share steps;
+    by default the engine chooses. `objective`: For methods that train without labels, else None.
+    `augmentation`: For methods that draw views, else None. `source`: Loads the images on which
+    `encoder` was trained, if it was pre-trained centrally. `at_width`: Makes the model with a share
+    of the channels; see `narrowed_model`.
     """
 
     federation: Federation
@@ -192,11 +189,11 @@ class FederatedMethod(ABC):
     """Options shared by every method; the fields of a subclass are its options in a spec.
 
     Unless a method says otherwise, its server is one model, which every participant receives, and
-    which becomes the average of theirs by numbers of training images.
-    rounds: T. local_epochs: passes over a client's data per round, with a fresh optimiser each.
-    schedule: with `cosine` the rate falls to zero over all rounds in half a period. participation:
-    share of the clients that take part in a round. rate_falls: shares of all rounds after which the
-    rate falls to a tenth. rate_decay: what it is multiplied with after each round.
+    which becomes the average of theirs by numbers of training images. `rounds`: T. `local_epochs`:
+    passes over a client's data per round, with a fresh optimiser each. `schedule`: with `cosine`
+    the rate falls to zero over all rounds in half a period. `participation`: share of the clients
+    that take part in a round. `rate_falls`: shares of all rounds after which the rate falls to a
+    tenth. `rate_decay`: what it is multiplied with after each round.
     """
 
     rounds: int = 100
@@ -325,9 +322,9 @@ class FederatedMethod(ABC):
         client_state: State | None = None,
         options: LocalOptions | None = None,
     ) -> TrainedClients:
-        """The participants' models after they have minimised `local_loss`.
-        start: one model for each. client_state: what else `local_loss` needs of each. Both are
-        stacked over the participants and left as they are. options: else `local_options(t)`."""
+        """The participants' models after they have minimised `local_loss`. `start`: one model for
+        each. `client_state`: what else `local_loss` needs of each. Both are stacked over the
+        participants and left as they are. `options`: else `local_options(t)`."""
         return train_steps(
             local_loss,
             start,

@@ -28,8 +28,8 @@ class ClientMemory:
 
 @dataclass
 class ClientStates(ClientMemory):
-    """One state for each client that has trained.
-    has_trained: bool, clients. state: stacked over all, zeros before training; empty at first."""
+    """One state for each client that has trained. `has_trained`: bool, clients. `state`: stacked
+    over all, zeros before training; empty at first."""
 
     has_trained: Tensor
     state: State = field(default_factory=dict)

@@ -61,16 +61,16 @@ def check_method(
 ) -> None:
     """Trains `method` on a small made-up task and checks what every method must keep.
 
-    - The seed decides every number, and another seed gives others.
-    - Clients that share steps end as each of them alone.
-    - A training that is saved after a round and goes on from there ends as one that was not.
-    - Steps of the server change nothing in place, and evaluation changes no training.
-    - Messages and personal models have a slice, or a number, for each client.
-    - A method trains on augmented views where it says so, and nowhere else.
+    * The seed decides every number, and another seed gives others.
+    * Clients that share steps end as each of them alone.
+    * A training that is saved after a round and goes on from there ends as one that was not.
+    * Steps of the server change nothing in place, and evaluation changes no training.
+    * Messages and personal models have a slice, or a number, for each client.
+    * A method trains on augmented views where it says so, and nowhere else.
 
-    method: a class, made with the options of `SMALL` that it has, or an instance. same_as: options,
-    and a method that `method` becomes with them (`{"weight": 0.0}, FedAvg`).
-    Raises `NonConformingError` with every check that failed.
+    `method`: a class, made with the options of `SMALL` that it has, or an instance. `same_as`:
+    options, and a method that `method` becomes with them (`{"weight": 0.0}, FedAvg`). Raises
+    `NonConformingError` with every check that failed.
     """
     made = _made(method)
     module = [type(made).__module__]

@@ -80,12 +80,12 @@ def run(
 ) -> Outcome:
     """Trains `method` on `task` to the end, from the start again wherever the method asks for it.
 
-    evaluate_every: rounds between evaluations; the last round is always evaluated, and 0 means that
-    no other is. Arrays of evaluations have one row for each evaluated round, arrays of logs one for
-    each round. `downloaded_bytes` and `uploaded_bytes` are sums over clients and rounds of the
-    attempt that was finished, also by payload (`uploaded_bytes.weights`); `wasted_bytes` is what
-    abandoned attempts exchanged. checkpoint: saves the training, and may bring one to go on with.
-    metrics: of other packages, by name. No step of `method` sees a label of a test image.
+    `evaluate_every`: rounds between evaluations; the last round is always evaluated, and 0 means
+    that no other is. Arrays of evaluations have one row for each evaluated round, arrays of logs
+    one for each round. `downloaded_bytes` and `uploaded_bytes` are sums over clients and rounds of
+    the attempt that was finished, also by payload (`uploaded_bytes.weights`); `wasted_bytes` is
+    what abandoned attempts exchanged. `checkpoint`: saves the training, and may bring one to go on
+    with. `metrics`: of other packages, by name. No step of `method` sees a label of a test image.
     Raises `DivergedError`, which names round and tensor, when what clients send or keep, the
     server, a prediction, a metric or the encoder is no longer finite; `ValueError` if `prepare`
     changes the test images, or a method gives a metric or a count that is measured here.
@@ -193,7 +193,7 @@ def _finished(
 def _scored(
     found: Evaluation, answers: Federation, final: bool, metrics: Mapping[str, Metric]
 ) -> Evaluation:
-    """With the metrics of what a method predicted; answers: with the labels of test images."""
+    """With the metrics of what a method predicted; `answers`: with the labels of test images."""
     if boasted := {*found.metrics, *found.per_client, *found.counts} & SCORES:
         raise ValueError(f"{sorted(boasted)} are measured by fedrepro, from what is predicted")
     if found.predicted is None:

@@ -19,7 +19,7 @@ from .base import FederatedMethod, Round
 
 @dataclass(frozen=True)
 class WithLabels(FederatedMethod):
-    """Options of every method. augments: whether steps of the federated training see random views
+    """Options of every method. `augments`: whether steps of the federated training see random views
     (of the run's augmentation) instead of images. Evaluation and personalisation never do."""
 
     augments: bool = False

@@ -8,8 +8,8 @@ from torch import Tensor
 
 
 class Metric(ABC):
-    """Measured after each round that is evaluated; named by its module, or an entry point.
-    low, high: the smallest and the largest value there is."""
+    """Measured after each round that is evaluated; named by its module, or an entry point. `low`,
+    `high`: the smallest and the largest value there is."""
 
     low: ClassVar[float | None] = None
     high: ClassVar[float | None] = None
@@ -17,5 +17,5 @@ class Metric(ABC):
 
     @abstractmethod
     def measure(self, probabilities: Sequence[Tensor], labels: Sequence[Tensor]) -> float:
-        """One finite number. probabilities: by client, images x classes, each by the client's own
-        model. labels: by client, int64, images."""
+        """One finite number. `probabilities`: by client, images x classes, each by the client's own
+        model. `labels`: by client, int64, images."""

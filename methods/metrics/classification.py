@@ -3,16 +3,16 @@
 Paper: CP-CFL, Tables 3, 4 and B.14-B.19. The text says that local test accuracies are averaged over
 clients. How F1 and AUROC come from many clients is unstated, so both readings are measured:
 
-- pooled (`f1_macro`, ...): every client's test images, each predicted by that client's own model,
+* pooled (`f1_macro`, ...): every client's test images, each predicted by that client's own model,
   are one test set. Taken for CP-CFL: its printed numbers have what pooling brings and means over
   clients lack (counted in `tables/cpcfl/paper.toml`).
-- `f1_macro_by_client`, ...: the mean over clients, each on its own test images.
+* `f1_macro_by_client`, ...: the mean over clients, each on its own test images.
 
 Only classes present in a test set enter its metrics; a client of CP-CFL holds four of ten:
 
-- F1 (macro, weighted): the mean over present classes. Classes that are only predicted still cost
+* F1 (macro, weighted): the mean over present classes. Classes that are only predicted still cost
   recall of the present ones, but add no F1 of zero of their own.
-- AUROC (one-vs-rest, one-vs-one; macro, weighted by prevalence): undefined for an absent class, so
+* AUROC (one-vs-rest, one-vs-one; macro, weighted by prevalence): undefined for an absent class, so
   probabilities are restricted to the present classes and divided by their sum. With two present
   classes every variant is the binary AUROC; with one it is undefined: such clients are left
   out of the mean and counted (`undefined_auroc`).
@@ -50,9 +50,9 @@ def wins(
     scores: Array, labels: Array, owner: Array, clients: int, weight: Array | None = None
 ) -> Array:
     """How often class a beats class b in column a, ties half: clients x classes x classes.
-    scores: images x classes. labels, owner: int64, images; the class, and the client (from 0) whose
-    images alone an image is compared with. weight: int64, images; how often each counts, None for
-    once. On the diagonal stand the pairs of one class."""
+    `scores`: images x classes. `labels`, `owner`: int64, images; the class, and the client (from 0)
+    whose images alone an image is compared with. `weight`: int64, images; how often each counts,
+    None for once. On the diagonal stand the pairs of one class."""
     images, classes = scores.shape
     weight = np.ones(images, dtype=np.int64) if weight is None else weight
     won = np.zeros((clients, classes, classes))
@@ -111,10 +111,10 @@ def areas(
 
 @dataclass(frozen=True)
 class Predicted:
-    """The test images of all clients, one client's after the other's.
-    Clients with the same predictions and labels are one owner, whose images count once for each.
-    probabilities: images x classes. labels, owner, weight: int64, images; true class, whose image
-    (from 0), and how often it counts. clients: how many owners. owner_of: int64, all clients."""
+    """The test images of all clients, one client's after the other's. Clients with the same
+    predictions and labels are one owner, whose images count once for each. `probabilities`: images
+    x classes. `labels`, `owner`, `weight`: int64, images; true class, whose image (from 0), and how
+    often it counts. `clients`: how many owners. `owner_of`: int64, all clients."""
 
     probabilities: Array
     labels: Array
@@ -161,9 +161,9 @@ class Predicted:
 
 def evaluate(probabilities: Sequence[Tensor], labels: Sequence[Tensor], final: bool) -> Evaluation:
     """Mean accuracy over clients; if `final` the other metrics too, pooled and by client.
-    probabilities: per client, images x classes. labels: per client, int64, images. A metric that is
-    undefined for the pooled images, or for every client, is left out. Raises `ValueError` if one
-    tensor of probabilities comes with different labels."""
+    `probabilities`: per client, images x classes. `labels`: per client, int64, images. A metric
+    that is undefined for the pooled images, or for every client, is left out. Raises `ValueError`
+    if one tensor of probabilities comes with different labels."""
     tests = Predicted.of(probabilities, labels)
     hits = tests.probabilities.argmax(axis=1) == tests.labels
     accuracy = tests.per_client(hits) / tests.per_client(np.ones_like(hits))

@@ -61,8 +61,8 @@ def pixel_error(found: Tensor, hidden: Tensor) -> float:
 
 
 def saliency(network: Layer, state: State, x: Tensor) -> Tensor:
-    """Saliency n x height x width of the length |h| of the representation of each image.
-    x: n x channels x height x width, in [0, 1]. state: one model, in evaluation mode."""
+    """Saliency n x height x width of the length |h| of the representation of each image. `x`: n x
+    channels x height x width, in [0, 1]. `state`: one model, in evaluation mode."""
     leaf = x.detach().requires_grad_()
     with torch.enable_grad():
         length = network(state, leaf.unsqueeze(0))[0].norm(dim=1).sum()

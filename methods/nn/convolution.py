@@ -53,8 +53,8 @@ def _dense(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 def single_pixel_conv2d(
     x: Tensor, weight: Tensor, bias: Tensor | None, padding: int, high: int, wide: int
 ) -> Tensor:
-    """Each model's convolution whose result is one pixel; shapes as for `stacked_conv2d`.
-    high, wide: rows and columns of the kernel that the image reaches; `weight` may lack others."""
+    """Each model's convolution whose result is one pixel; shapes as for `stacked_conv2d`. `high`,
+    `wide`: rows and columns of the kernel that the image reaches; `weight` may lack others."""
     x, part = x[..., :high, :wide], weight
     if weight.shape[3:] != (high, wide):
         part = _KernelPart.apply(weight, padding, high, wide)  # type: ignore[no-untyped-call]
@@ -65,8 +65,8 @@ def single_pixel_conv2d(
 
 
 def suits_kept_patches(x: Tensor, weight: Tensor, stride: int, pixels: int) -> bool:
-    """Whether `kept_patches_conv2d` is the faster one, for so many pixels of an output image.
-    x: batch x channels x height x width. weight: outputs x channels x kernel x kernel."""
+    """Whether `kept_patches_conv2d` is the faster one, for so many pixels of an output image. `x`:
+    batch x channels x height x width. `weight`: outputs x channels x kernel x kernel."""
     if weight.device.type != "cpu":
         return False
     if weight.dtype == torch.bfloat16 and weight.requires_grad and gains_by_products():
@@ -77,9 +77,9 @@ def suits_kept_patches(x: Tensor, weight: Tensor, stride: int, pixels: int) -> b
 
 
 def without_stride(x: Tensor, kernel: int, stride: int, padding: int) -> tuple[Tensor, int]:
-    """The pixels of images that a convolution reads, and the stride that is left.
-    x: batch x channels x height x width, of which every `stride`-th row and column stays where the
-    library's strided convolution is not to be trusted."""
+    """The pixels of images that a convolution reads, and the stride that is left. `x`: batch x
+    channels x height x width, of which every `stride`-th row and column stays where the library's
+    strided convolution is not to be trusted."""
     trusted = x.device.type != "cpu" or x.shape[1] >= _BLOCK
     if trusted or kernel > 1 or padding or stride == 1:
         return x, stride
@@ -89,7 +89,7 @@ def without_stride(x: Tensor, kernel: int, stride: int, padding: int) -> tuple[T
 def kept_patches_conv2d(
     x: Tensor, weight: Tensor, bias: Tensor | None, stride: int, padding: int
 ) -> Tensor:
-    """A single model's convolution; x: batch x channels x height x width, channels innermost."""
+    """A single model's convolution; `x`: batch x channels x height x width, channels innermost."""
     result: Tensor = _KeptPatchesConv2d.apply(  # type: ignore[no-untyped-call]
         x.permute(0, 2, 3, 1), weight.permute(0, 2, 3, 1), bias, stride, padding
     )
@@ -100,8 +100,8 @@ def stacked_conv2d(
     x: Tensor, weight: Tensor, bias: Tensor | None, stride: int, padding: int
 ) -> Tensor:
     """Each model's convolution of its own images, models x batch x outputs x height' x width', laid
-    out with the batch innermost. x: models x batch x channels x height x width. weight: models x
-    outputs x channels x kernel x kernel. bias: models x outputs."""
+    out with the batch innermost. `x`: models x batch x channels x height x width. `weight`: models
+    x outputs x channels x kernel x kernel. `bias`: models x outputs."""
     result: Tensor = _StackedConv2d.apply(  # type: ignore[no-untyped-call]
         x.movedim(1, -1), weight, bias, stride, padding
     )

@@ -50,9 +50,9 @@ def plain_layers(
 
 
 class ModularNetwork(Layer):
-    """projector(rest(module(x))), without a projector where it is None.
-    module: images to models x batch x channels x height x width (`encoder.module.*`). rest: these
-    to models x batch x dim. plan: the module's layers, to which a decoder is made."""
+    """projector(rest(module(x))), without a projector where it is None. `module`: images to models
+    x batch x channels x height x width (`encoder.module.*`). `rest`: these to models x batch x dim.
+    `plan`: the module's layers, to which a decoder is made."""
 
     def __init__(
         self,

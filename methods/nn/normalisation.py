@@ -59,7 +59,8 @@ class GroupNorm(Layer):
 
 class TwinNorm(GroupNorm):
     """GN over both views of an image: in training, image k of the batch and image K + k are twins.
-    variance: `pooled` (Eq. 2), `averaged` (Table 18). `ValueError` for an odd batch in training."""
+    `variance`: `pooled` (Eq. 2), `averaged` (Table 18). `ValueError` for an odd batch in
+    training."""
 
     def __init__(
         self,

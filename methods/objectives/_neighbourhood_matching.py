@@ -19,7 +19,7 @@ _NOWHERE = -1e4
 
 def draw_candidates(valid: Tensor, n: int, generators: Sequence[torch.Generator]) -> Tensor:
     """Eq. 7: for each model `n` different entries, int64, models x n (fewer if there are fewer).
-    valid: bool, models x entries; these come first. Each model draws from its own generator."""
+    `valid`: bool, models x entries; these come first. Each model draws from its own generator."""
     entries = valid.shape[1]
     keys = torch.stack([torch.rand(entries, generator=generator) for generator in generators])
     keys = keys.to(valid.device, non_blocking=True).masked_fill(~valid, 2.0)
@@ -29,8 +29,8 @@ def draw_candidates(valid: Tensor, n: int, generators: Sequence[torch.Generator]
 def neighbourhood_loss(
     q: Tensor, candidates: Tensor, neighbours: int, temperature: float, valid: Tensor | None = None
 ) -> Tensor:
-    """Eq. 11, (models,); q: models x batch x width, candidates: models x K x width, length one.
-    valid: bool, models x K; candidates that exist, None for all; without any the loss is 0."""
+    """Eq. 11, (models,); `q`: models x batch x width, candidates: models x K x width, length one.
+    `valid`: bool, models x K; candidates that exist, None for all; without any the loss is 0."""
     logits = torch.bmm(q, candidates.transpose(1, 2)) / temperature
     if valid is not None:
         logits = logits.masked_fill(~valid.unsqueeze(1), _NOWHERE)

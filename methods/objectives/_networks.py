@@ -37,7 +37,7 @@ class ProjectingLearner(Learner):
 class Predicting(Objective):
     """Options of the networks. The predictor's output is as wide as the projector's.
 
-    projector_output_norm: whether the projector's last layer is batch-normalised, as CP-CFL says
+    `projector_output_norm`: whether the projector's last layer is batch-normalised, as CP-CFL says
     of both layers and as Chen and He do for SimSiam. In the code of Grill et al. for BYOL
     (deepmind-research, `byol/utils/networks.py`) and in that of FedEMA for both (EasyFL,
     `applications/fedssl/model.py`) it is not.

@@ -3,9 +3,9 @@
 Paper: Calibre, Section IV-B and Algorithm 1. Encodings z of both views are clustered together by
 K-means; a prototype is the mean of a cluster's members in one view.
 
-- L_n (line 17 and the formula in the text): a sample of one view should be nearest to the prototype
+* L_n (line 17 and the formula in the text): a sample of one view should be nearest to the prototype
   that its cluster has in the other view.
-- L_p (lines 8 to 12): the two views' prototypes of a cluster, means of the projections h, are a
+* L_p (lines 8 to 12): the two views' prototypes of a cluster, means of the projections h, are a
   positive pair of NT-Xent, prototypes of other clusters are its negatives.
 
 Readings. Algorithm 1 uses the clusters K_r (line 8) before it computes them (line 13): they come
@@ -39,7 +39,8 @@ def clusters(
     z_a: Tensor, z_b: Tensor, n_prototypes: int, normalised: bool = True
 ) -> tuple[Tensor, Tensor, int]:
     """The cluster of each sample of either view, int64, models x batch, and how many there are.
-    z_a, z_b: encodings, models x batch x dim. normalised: by cosine, else by Euclidean distance."""
+    `z_a`, `z_b`: encodings, models x batch x dim. `normalised`: by cosine, else by Euclidean
+    distance."""
     z = torch.cat([z_a, z_b], dim=1)
     if normalised:
         z = F.normalize(z, dim=2)
@@ -58,9 +59,9 @@ def prototype_meta(
     temperature: float,
     normalised: bool = True,
 ) -> Tensor:
-    """L_n, (models,): samples z_a against the prototypes of z_b.
-    z: encodings, models x batch x dim. of: cluster of each sample, int64, models x batch.
-    normalised: prototypes are means of encodings of length one, else of encodings as they are."""
+    """L_n, (models,): samples z_a against the prototypes of z_b. z: encodings, models x batch x
+    dim. of: cluster of each sample, int64, models x batch. `normalised`: prototypes are means of
+    encodings of length one, else of encodings as they are."""
     means, sizes = group_means(F.normalize(z_b, dim=2) if normalised else z_b, of_b, k)
     absent = sizes == 0
     prototypes = F.normalize(means, dim=2)

@@ -21,13 +21,14 @@ from .simclr import nt_xent
 
 
 def cluster_contrast(c_a: Tensor, c_b: Tensor, temperature: float) -> Tensor:
-    """Eq. 6 as read above, (models,); c_a, c_b: soft labels, models x batch x clusters."""
+    """Eq. 6 as read above, (models,); `c_a`, `c_b`: soft labels, models x batch x clusters."""
     columns = nt_xent(c_a.transpose(1, 2), c_b.transpose(1, 2), temperature)
     return columns - size_entropy(c_a) - size_entropy(c_b)
 
 
 def size_entropy(c: Tensor) -> Tensor:
-    """Eq. 7: entropy of the clusters' shares, (models,), in nats; c: models x batch x clusters."""
+    """Eq. 7: entropy of the clusters' shares, (models,), in nats; `c`: models x batch x
+    clusters."""
     share = c.sum(1) / c.sum((1, 2)).unsqueeze(1)
     # A softmax can round to an empty cluster, where the slope of x log x is infinite.
     logged = share.clamp_min(torch.finfo(share.dtype).tiny)
@@ -35,7 +36,7 @@ def size_entropy(c: Tensor) -> Tensor:
 
 
 def target_distribution(q: Tensor) -> Tensor:
-    """Eq. 10 over the batch, without gradient; q: models x batch x clusters."""
+    """Eq. 10 over the batch, without gradient; `q`: models x batch x clusters."""
     sharpened = q.detach().square() / q.detach().sum(1, keepdim=True)
     return sharpened / sharpened.sum(2, keepdim=True)
 
@@ -58,8 +59,8 @@ def crossed_divergence(
     q_a: Tensor, q_b: Tensor, target_a: Tensor, target_b: Tensor, select: bool = True
 ) -> Tensor:
     """FedRLC's Eqs. 23 and 24, (models,): online soft labels (q) of one view against the target
-    distribution of the other view in the target network; all models x batch x clusters.
-    select: only images whose two hard labels agree count (Eq. 24), in a mean over the whole batch.
+    distribution of the other view in the target network; all models x batch x clusters. `select`:
+    only images whose two hard labels agree count (Eq. 24), in a mean over the whole batch.
     """
     loss = torch.zeros(q_a.shape[0], device=q_a.device)
     for q, target in ((q_a, target_b), (q_b, target_a)):

@@ -27,7 +27,7 @@ from .base import Views
 
 
 def distance(p: Tensor, z: Tensor) -> Tensor:
-    """Eq. 9 averaged over the batch, (models,); p, z: models x batch x width."""
+    """Eq. 9 averaged over the batch, (models,); `p`, `z`: models x batch x width."""
     return 2 - 2 * F.cosine_similarity(p, z, dim=2).mean(1)
 
 
@@ -73,7 +73,7 @@ class BYOLLearner(PredictingLearner):
 
 @dataclass(frozen=True)
 class BYOL(Predicting):
-    """BYOL with `momentum` β; sum_directions: add the two directions' losses, else their mean."""
+    """BYOL with `momentum` β; `sum_directions`: add the two directions' losses, else their mean."""
 
     momentum: float = 0.9
     sum_directions: bool = False

@@ -43,8 +43,8 @@ class CrossedKLLearner(BYOLDECLearner):
 
 @dataclass(frozen=True)
 class CrossedKL(BYOL):
-    """Options of BYOL. data_selection: only images whose hard labels agree enter the divergence.
-    clustering_loss: whether there is a divergence at all, and centres; otherwise this is BYOL."""
+    """Options of BYOL. `data_selection`: only images whose hard labels agree enter the divergence.
+    `clustering_loss`: whether there is a divergence at all, and centres; otherwise this is BYOL."""
 
     data_selection: bool = True
     clustering_loss: bool = True

@@ -30,9 +30,9 @@ QUEUE = "queue"
 def info_nce(
     q: Tensor, k: Tensor, negatives: Tensor, temperature: float, valid: Tensor | None = None
 ) -> Tensor:
-    """Eq. 1 for each query, models x batch.
-    q, k: models x batch x width; negatives: models x n x width; all of length one. valid: bool,
-    models x n; the negatives that count, None for all. Without negatives the loss is zero."""
+    """Eq. 1 for each query, models x batch. `q`, `k`: models x batch x width; `negatives`: models x
+    n x width; all of length one. `valid`: bool, models x n; the negatives that count, None for all.
+    Without negatives the loss is zero."""
     positive = (q * k).sum(2, keepdim=True) / temperature  # models x batch x 1
     others = torch.bmm(q, negatives.transpose(1, 2)) / temperature  # models x batch x n
     if valid is not None:
@@ -72,7 +72,7 @@ class MoCoLearner(ProjectingLearner):
 @dataclass(frozen=True)
 class MoCo(Objective):
     """Options of MoCo; `queue_size` is K, `target_momentum` m, `temperature` τ.
-    normalised_layers: layers of the projector with batch normalisation, none in MoCo v2."""
+    `normalised_layers`: layers of the projector with batch normalisation, none in MoCo v2."""
 
     positive_samples: ClassVar[bool] = True
     negative_samples: ClassVar[bool] = True

@@ -28,7 +28,8 @@ CENTROIDS, QUEUE, TURNS = "centroids", "projections", 4
 
 
 def cluster_loss(online: Tensor, target: Tensor, centroids: Tensor, temperature: float) -> Tensor:
-    """Cross-entropy of assignments, (models,); centroids: models x clusters x width, length one."""
+    """Cross-entropy of assignments, (models,); `centroids`: models x clusters x width, length
+    one."""
     scores = centroids.transpose(1, 2) / temperature  # models x width x clusters
     wanted = torch.bmm(target, scores).softmax(2)  # models x batch x clusters
     return -(wanted * torch.bmm(online, scores).log_softmax(2)).sum(2).mean(1)
@@ -92,8 +93,8 @@ class OrchestraLearner(Learner):
 
 @dataclass(frozen=True)
 class Orchestra(Objective):
-    """n_global_clusters: G. projector_width: of both dense layers. memory_size: queued projections.
-    cluster_temperature: T. target_momentum: of the target network."""
+    """n_global_clusters: G. `projector_width`: of both dense layers. `memory_size`: queued
+    projections. `cluster_temperature`: T. `target_momentum`: of the target network."""
 
     positive_samples: ClassVar[bool] = True
     projector: ClassVar[bool] = True

@@ -41,9 +41,9 @@ def similarity(u: Tensor, v: Tensor) -> Tensor:
 
 
 def negative_pool(y_own: Tensor, y_other: Tensor, threshold: float) -> Tensor:
-    """Eq. 29, models x batch x batch: whether image j is a negative of the anchor i.
-    y_own, y_other: soft labels of the anchors' view, and of the other one. Both views of a negative
-    are less similar to the anchor than `threshold`; without any, all other images are negatives."""
+    """Eq. 29, models x batch x batch: whether image j is a negative of the anchor i. `y_own`,
+    `y_other`: soft labels of the anchors' view, and of the other one. Both views of a negative are
+    less similar to the anchor than `threshold`; without any, all other images are negatives."""
     alike = torch.maximum(similarity(y_own, y_own), similarity(y_own, y_other)) >= threshold
     others = ~torch.eye(y_own.shape[1], dtype=torch.bool, device=y_own.device)
     pool = others & ~alike
@@ -53,8 +53,8 @@ def negative_pool(y_own: Tensor, y_other: Tensor, threshold: float) -> Tensor:
 def pnp_contrast(
     z_a: Tensor, z_b: Tensor, y_a: Tensor, y_b: Tensor, temperature: float, threshold: float
 ) -> Tensor:
-    """Eq. 30 as read above, (models,).
-    z_a, z_b: representations, models x batch x width. y_a, y_b: the soft labels that choose."""
+    """Eq. 30 as read above, (models,). `z_a`, `z_b`: representations, models x batch x width.
+    `y_a`, `y_b`: the soft labels that choose."""
     z_a, z_b = F.normalize(z_a, dim=2), F.normalize(z_b, dim=2)
     positive = (z_a * z_b).sum(2) / temperature  # models x batch
     loss = torch.zeros(z_a.shape[0], device=z_a.device)
@@ -117,8 +117,8 @@ class PastNegativesLearner(ContrastiveClusteringLearner):
 
 @dataclass(frozen=True)
 class PastNegatives(ContrastiveClustering):
-    """Options of contrastive clustering. negative_threshold: μ. first_cluster_weight, then
-    cluster_weight: α in a client's first round and later. data_selection: whether negatives are
+    """Options of contrastive clustering. `negative_threshold`: μ. first_cluster_weight, then
+    cluster_weight: α in a client's first round and later. `data_selection`: whether negatives are
     chosen at all; otherwise all other images are."""
 
     negative_threshold: float = 0.999

@@ -26,8 +26,8 @@ _NEVER = -1e9
 
 
 def nt_xent(z_i: Tensor, z_j: Tensor, temperature: float, valid: Tensor | None = None) -> Tensor:
-    """Eq. 8 averaged over all anchors, (models,); z_i, z_j: models x batch x width.
-    valid: bool, models x batch; the pairs that count, None for all. Without any the loss is 0."""
+    """Eq. 8 averaged over all anchors, (models,); `z_i`, `z_j`: models x batch x width. `valid`:
+    bool, models x batch; the pairs that count, None for all. Without any the loss is 0."""
     z_i, z_j = F.normalize(z_i, dim=2), F.normalize(z_j, dim=2)
     z = torch.cat([z_i, z_j], dim=1)  # models x 2 batch x width
     not_itself = torch.full((z.shape[1],), -math.inf, device=z.device, dtype=z.dtype).diag()

@@ -19,7 +19,7 @@ from .base import Views
 
 
 def negative_similarity(p: Tensor, z: Tensor) -> Tensor:
-    """Eq. 12 averaged over the batch, (models,); p, z: models x batch x width."""
+    """Eq. 12 averaged over the batch, (models,); `p`, `z`: models x batch x width."""
     return -F.cosine_similarity(p, z.detach(), dim=2).mean(1)
 
 

@@ -36,7 +36,7 @@ GROUPS = "groups.running_features"
 
 
 def similarities(x: Tensor, groups: Tensor) -> Tensor:
-    """Cosines, models x batch x groups; x: models x batch x width, groups: models x n x width."""
+    """Cosines, models x batch x groups; `x`: models x batch x width, groups: models x n x width."""
     return torch.bmm(F.normalize(x, dim=2), F.normalize(groups, dim=2).transpose(1, 2))
 
 

@@ -84,8 +84,8 @@ class SwAVLearner(Learner):
 
 @dataclass(frozen=True)
 class SwAV(Objective):
-    """prototypes: how many. normalised_layers: layers of the projector with batch normalisation.
-    queue_size: features of earlier batches in the balance, 0 for none."""
+    """prototypes: how many. `normalised_layers`: layers of the projector with batch normalisation.
+    `queue_size`: features of earlier batches in the balance, 0 for none."""
 
     positive_samples: ClassVar[bool] = True
     weight_sharing: ClassVar[bool] = True

@@ -85,8 +85,8 @@ def make_optimizer(
     weight_decay: float | None = None,
 ) -> Optimizer:
     """`adam`, `adamw`, `lars` or `sgd` over leaf tensors; other settings are the class's own.
-    sgd_momentum: read by `sgd` alone. weight_decay: added to gradients (`adam`, `lars`, `sgd`), or
-    taken off the weights (`adamw`); zero is none. None: 1e-6 for `lars`, none for the others.
+    `sgd_momentum`: read by `sgd` alone. `weight_decay`: added to gradients (`adam`, `lars`, `sgd`),
+    or taken off the weights (`adamw`); zero is none. None: 1e-6 for `lars`, none for the others.
     Raises `ValueError` for another name."""
     weights, decay = list(parameters), weight_decay or 0.0
     suits_fused = all(map(_suits_fused, weights))

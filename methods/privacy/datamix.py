@@ -20,7 +20,8 @@ from ..training.representations import Pairs
 
 @dataclass(frozen=True)
 class Mixture:
-    """Of n images in each of several vectors. partner: int64, vectors x n. share: own part λ."""
+    """Of n images in each of several vectors. `partner`: int64, vectors x n. `share`: own part
+    λ."""
 
     partner: Tensor
     share: Tensor
@@ -53,7 +54,7 @@ def joined(mixtures: Sequence[Mixture]) -> Mixture:
 
 
 def mixed(z: Tensor, partners: Tensor, share: Tensor) -> Tensor:
-    """λ z_i + (1 - λ) z_j; z, partners: b x 2 (views) x ..., z_i and z_j; share: b, λ."""
+    """λ z_i + (1 - λ) z_j; `z`, `partners`: b x 2 (views) x ..., z_i and z_j; `share`: b, λ."""
     own = share.to(z.device).view(-1, *(1,) * (z.dim() - 1))
     return own * z + (1 - own) * partners
 

@@ -19,7 +19,7 @@ LARGEST = 0.65
 
 
 def instahide(images: Tensor, mixed: int, generator: torch.Generator) -> Tensor:
-    """Encrypted images n x C x H x W in [0, 1]; mixed: k, the image itself included."""
+    """Encrypted images n x C x H x W in [0, 1]; `mixed`: k, the image itself included."""
     n = images.shape[0]
     drawn = (
         coefficients(n, mixed, generator).to(images.dtype),

@@ -20,7 +20,8 @@ STEPS = 2.0**44
 
 def masked(state: State, shares: Tensor, seeds: Seeds, t: int, clients: Tensor) -> State:
     """What each of `clients` (int64) sends in round `t`: share times weights, masked, int64.
-    state: stacked over clients, floating point. shares: (clients,), their part in the average."""
+    `state`: stacked over clients, floating point. `shares`: (clients,), their part in the
+    average."""
     whole = {
         name: (
             value.double() * shares.double().view(-1, *(1,) * (value.dim() - 1)).to(value.device)

@@ -23,11 +23,11 @@ from ..state import State, part, placed
 class Subject:
     """What is evaluated, and on what.
 
-    network: the encoder's architecture, `dim` wide. weights: one model, all that the training
-    saved. train, test: images to learn from and to measure on (None without `tests`). federation:
-    who holds which, for protocols with `federated`. source: loads the images on which the weights
-    were trained. augmentation: for protocols with `draws_views`. checkpoint: saves the
-    measurement between its epochs or rounds, and may bring one to go on with.
+    `network`: the encoder's architecture, `dim` wide. `weights`: one model, all that the training
+    saved. `train`, `test`: images to learn from and to measure on (None without `tests`).
+    `federation`: who holds which, for protocols with `federated`. `source`: loads the images on
+    which the weights were trained. `augmentation`: for protocols with `draws_views`. `checkpoint`:
+    saves the measurement between its epochs or rounds, and may bring one to go on with.
     """
 
     network: Layer

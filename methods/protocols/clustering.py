@@ -19,7 +19,7 @@ from .base import Protocol, Subject, once
 
 @dataclass(frozen=True)
 class Clustering(Protocol):
-    """assignment: `model` (its cluster head or centres) or `kmeans`. restarts: of K-means."""
+    """assignment: `model` (its cluster head or centres) or `kmeans`. `restarts`: of K-means."""
 
     assignment: Literal["model", "kmeans"] = "model"
     restarts: int = 10

@@ -27,10 +27,10 @@ from .base import Protocol, Subject, once
 
 @dataclass(frozen=True)
 class Embedding(Protocol):
-    """of: images of `test`, or the training images of some `clients`.
-    clients: how many clients are drawn, where `of` is `clients`. together: one map for all clients,
-    else a map for each. images: at most so many, in each map. perplexity: less where images are
-    few. at: what is mapped, the encoder's output or the images as they are."""
+    """of: images of `test`, or the training images of some `clients`. `clients`: how many clients
+    are drawn, where `of` is `clients`. `together`: one map for all clients, else a map for each.
+    `images`: at most so many, in each map. `perplexity`: less where images are few. `at`: what is
+    mapped, the encoder's output or the images as they are."""
 
     federated: ClassVar[bool] = True
 

@@ -23,7 +23,7 @@ from .base import Protocol, Subject
 
 @dataclass(frozen=True)
 class FederatedFineTuning(FedAvg, Protocol):
-    """Options of FedAvg; label_share: share of each client's images whose labels are used."""
+    """Options of FedAvg; `label_share`: share of each client's images whose labels are used."""
 
     federated: ClassVar[bool] = True
 

@@ -28,9 +28,9 @@ from .linear_probe import HeadOptions
 
 @dataclass(frozen=True)
 class FineTuning(HeadOptions, Protocol):
-    """Options of the training (`HeadOptions`), whose learning rate is the encoder's.
-    label_share: share of the images of each class whose labels are used. head_learning_rate: of the
-    classifier, 0 for the encoder's; both follow the schedule. head_widths: its hidden layers."""
+    """Options of the training (`HeadOptions`), whose learning rate is the encoder's. `label_share`:
+    share of the images of each class whose labels are used. `head_learning_rate`: of the
+    classifier, 0 for the encoder's; both follow the schedule. `head_widths`: its hidden layers."""
 
     label_share: float = 0.1
     head_learning_rate: float = 0.0

@@ -31,8 +31,8 @@ from .base import Protocol, Subject, once
 
 @dataclass(frozen=True)
 class HeadOptions:
-    """How a head is trained. schedule: of the learning rate, `constant`, `cosine` (to zero over all
-    epochs) or `steps` (times `gamma` after each epoch of `milestones`)."""
+    """How a head is trained. `schedule`: of the learning rate, `constant`, `cosine` (to zero over
+    all epochs) or `steps` (times `gamma` after each epoch of `milestones`)."""
 
     epochs: int = 100
     batch_size: int = 128
@@ -96,7 +96,8 @@ def train_head(
 
 @dataclass(frozen=True)
 class LinearProbe(HeadOptions, Protocol):
-    """Options of `HeadOptions`; standardised: each unit to mean 0 and SD 1 over training images."""
+    """Options of `HeadOptions`; `standardised`: each unit to mean 0 and SD 1 over training
+    images."""
 
     standardised: bool = True
 

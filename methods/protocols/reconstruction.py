@@ -40,9 +40,9 @@ def rebuilt(
     learning_rate: float,
     twins: bool,
 ) -> Iterator[Tensor]:
-    """Images in [0, 1], 2n x C x H x W, whose representations by `module` come near `z`.
-    Grey ones first, and then those of every step of Adam on logits of pixels. z: 2n x ..., the
-    first views of n images and then the second ones (`twins`). shape: of an image."""
+    """Images in [0, 1], 2n x C x H x W, whose representations by `module` come near `z`. Grey ones
+    first, and then those of every step of Adam on logits of pixels. `z`: 2n x ..., the first views
+    of n images and then the second ones (`twins`). `shape`: of an image."""
     logits = torch.zeros(1, len(z), *shape, device=z.device, requires_grad=True)
     optimizer = torch.optim.Adam([logits], lr=learning_rate)
     yield logits.detach()[0].sigmoid()
@@ -56,7 +56,8 @@ def rebuilt(
 
 @dataclass(frozen=True)
 class Reconstruction(Protocol):
-    """collusion: C1. mixed: D1. victims: images attacked. steps, learning_rate: of the attack."""
+    """collusion: C1. `mixed`: D1. `victims`: images attacked. steps, learning_rate: of the
+    attack."""
 
     tests: ClassVar[bool] = False
     draws_views: ClassVar[bool] = True

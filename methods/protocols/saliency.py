@@ -29,7 +29,7 @@ from .base import Protocol, Subject, once
 
 @dataclass(frozen=True)
 class Saliency(Protocol):
-    """client: whose module. left, right: classes of the halves. images: at most so many."""
+    """client: whose module. `left`, `right`: classes of the halves. `images`: at most so many."""
 
     federated: ClassVar[bool] = True
 

@@ -18,7 +18,7 @@ from ..state import State
 
 @dataclass
 class Epochs:
-    """All that a training goes on from, after `done` epochs; memory: what the loss keeps."""
+    """All that a training goes on from, after `done` epochs; `memory`: what the loss keeps."""
 
     weights: State
     memory: State = field(default_factory=dict)

@@ -20,8 +20,8 @@ from .probing import image_bytes, step_bytes
 def features(
     model: Classifier, pool: State, choice: Tensor, portion: ImageSet, index_of: Sequence[Tensor]
 ) -> list[Tensor]:
-    """Representations, images x dim for each client, in evaluation mode.
-    choice: int64, (clients,), models of `pool`. index_of: per client, int64, into `portion`."""
+    """Representations, images x dim for each client, in evaluation mode. `choice`: int64,
+    (clients,), models of `pool`. `index_of`: per client, int64, into `portion`."""
     encoders = part(pool, ENCODER)
 
     def encode(chosen: int, members: list[int]) -> Tensor:

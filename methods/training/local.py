@@ -102,9 +102,9 @@ def train_clients(
     views: DrawViews | None = None,
 ) -> State:
     """The models of `clients` (int64) after local training in round `t`, stacked in that order.
-    choice: int64, (clients,), the model of `pool` that a client starts from. encoder_epochs: those
-    that train the encoder (CP-CFL's E_l,f), the first so many or a range, in the others it is
-    frozen; None for all. views: of `Supervised`."""
+    `choice`: int64, (clients,), the model of `pool` that a client starts from. `encoder_epochs`:
+    those that train the encoder (CP-CFL's E_l,f), the first so many or a range, in the others it is
+    frozen; None for all. `views`: of `Supervised`."""
     if isinstance(encoder_epochs, int):
         encoder_epochs = range(encoder_epochs)
     own_of = [federation.train_of[client] for client in clients.tolist()]
@@ -151,7 +151,7 @@ def adapted_heads(
 
 
 class _Heads(Supervised):
-    """Heads alone; encoded: representations, images x dim, of each client."""
+    """Heads alone; `encoded`: representations, images x dim, of each client."""
 
     def __init__(self, model: Classifier, portion: ImageSet, encoded: Sequence[Tensor]) -> None:
         super().__init__(model, portion, encoder_epochs=range(0))

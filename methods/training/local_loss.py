@@ -16,9 +16,9 @@ from ..state import State
 @dataclass(frozen=True)
 class LocalOptions:
     """How a client trains in one round; the optimiser is made anew for each client and round.
-    optimizer: a name of `methods.optim.optimizers`, where it says what each of them makes of
-    sgd_momentum and weight_decay; 0 is none. drop_last: whether an epoch ends before a last,
-    smaller batch. clip_norm: to which a client's gradients of a step are shortened; None: not."""
+    `optimizer`: a name of `methods.optim.optimizers`, where it says what each of them makes of
+    sgd_momentum and weight_decay; 0 is none. `drop_last`: whether an epoch ends before a last,
+    smaller batch. `clip_norm`: to which a client's gradients of a step are shortened; None: not."""
 
     epochs: int
     batch_size: int
@@ -55,12 +55,11 @@ class LocalOptions:
 class Batch:
     """The images of one step of several clients.
 
-    members: positions of these clients among all that train, in the order of the stacked models.
-    index: int64, models x batch, into the training portion.
-    at: int64, models x batch, the same images as positions in each client's own list.
-    epoch: from 0.
-    share: models x batch, each image's weight in the mean, 0 for padding; None where all are alike.
-    counts: how many images of each model are no padding, the first ones; None where all are.
+    `members`: positions of these clients among all that train, in the order of the stacked models.
+    `index`: int64, models x batch, into the training portion. `at`: int64, models x batch, the same
+    images as positions in each client's own list. `epoch`: from 0. `share`: models x batch, each
+    image's weight in the mean, 0 for padding; None where all are alike. `counts`: how many images
+    of each model are no padding, the first ones; None where all are.
     """
 
     members: tuple[int, ...]
@@ -71,7 +70,7 @@ class Batch:
     counts: Sequence[int] | None = None
 
     def mean(self, each: Tensor) -> Tensor:
-        """Each model's mean over its own images, (models,); each: models x batch."""
+        """Each model's mean over its own images, (models,); `each`: models x batch."""
         if self.share is None:
             return each.mean(dim=1)
         return (each * self.share.to(each.dtype)).sum(dim=1)
@@ -107,7 +106,8 @@ class LocalLoss(ABC):
     def begin_epoch(  # noqa: B027
         self, state: State, client_state: State, members: Sequence[int], own: Tensor, epoch: int
     ) -> None:
-        """Called before an epoch; own: models x images, index into the training portion, padded."""
+        """Called before an epoch; `own`: models x images, index into the training portion,
+        padded."""
 
     def after(self, state: State, client_state: State, batch: Batch) -> None:  # noqa: B027
         """Called after a step; may change both in place (a moving average, a projection)."""
@@ -120,7 +120,7 @@ class LocalLoss(ABC):
 
 @dataclass(frozen=True)
 class TrainedClients:
-    """Stacked over clients; loss: mean over the images of the last epoch, NaN without a step."""
+    """Stacked over clients; `loss`: mean over the images of the last epoch, NaN without a step."""
 
     state: State
     client_state: State

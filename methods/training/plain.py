@@ -25,9 +25,8 @@ def train_client(
     stream: torch.Generator,
 ) -> Tensor:
     """Trains one model, `state` and `client_state`, in place; the last epoch's mean loss, (1,).
-    member: the client's position among all that train.
-    own: int64, (images,), the client's images as positions in the training portion.
-    stream: orders the images of each epoch."""
+    `member`: the client's position among all that train. `own`: int64, (images,), the client's
+    images as positions in the training portion. `stream`: orders the images of each epoch."""
     members, images = (member,), own.unsqueeze(0)
     trained = {k: v for k, v in state.items() if not is_buffer(k) and v.is_floating_point()}
     optimizer = options.optimizer_over([value.requires_grad_() for value in trained.values()])

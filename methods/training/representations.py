@@ -56,9 +56,9 @@ class Pairs(Protocol):
 @dataclass(frozen=True)
 class DrawnPairs:
     """Random numbers of `vectors` pairs of views of each of n images, and the views they make.
-    images: uint8, m x C x H x W. own: int64, n: places of the n images in `images`. parameters: of
-    all views, in the order in which they were drawn. first, apart: int64, n: row of an image's
-    first view there, and how far from each other its views lie."""
+    `images`: uint8, m x C x H x W. `own`: int64, n: places of the n images in `images`.
+    `parameters`: of all views, in the order in which they were drawn. `first`, `apart`: int64, n:
+    row of an image's first view there, and how far from each other its views lie."""
 
     images: Tensor
     own: Tensor
@@ -82,9 +82,9 @@ def drawn_pairs(
     augmentation: Augmentation,
     streams: Sequence[torch.Generator],
 ) -> DrawnPairs:
-    """Pairs of views of the images of several clients, one client after the other.
-    own: places of each client's images in `images`. streams: one for each client.
-    Raises `ValueError` if there is no image."""
+    """Pairs of views of the images of several clients, one client after the other. `own`: places of
+    each client's images in `images`. `streams`: one for each client. Raises `ValueError` if there
+    is no image."""
     height, width = images.shape[2:]
     drawn, first, apart, rows = list[Parameters](), list[Tensor](), list[Tensor](), 0
     for held, stream in zip(own, streams, strict=True):
@@ -105,8 +105,8 @@ def drawn_pairs(
 
 @dataclass(frozen=True)
 class Representations:
-    """What `module` makes of drawn pairs of views, encoded anew whenever they are read.
-    twins: whether the two views of an image pass through `module` as twins."""
+    """What `module` makes of drawn pairs of views, encoded anew whenever they are read. `twins`:
+    whether the two views of an image pass through `module` as twins."""
 
     module: Forward
     state: State
@@ -145,8 +145,8 @@ def contrastive_training(
     temperature: float,
     seeds: Seeds,
 ) -> tuple[State, Sequence[float]]:
-    """`state` (one model) after training on `z`, and the mean loss of each epoch.
-    options: batch_size counts images, each of two views; a last batch of one image is left out."""
+    """`state` (one model) after training on `z`, and the mean loss of each epoch. `options`:
+    batch_size counts images, each of two views; a last batch of one image is left out."""
     fresh = {name: value.clone() for name, value in state.items()}
     weights = [v.requires_grad_() for name, v in fresh.items() if not is_buffer(name)]
     # With the optimiser's own weight decay, where `LocalOptions` would have none.

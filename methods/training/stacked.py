@@ -31,8 +31,8 @@ def train_stack(
     streams: Sequence[torch.Generator],
 ) -> Tensor:
     """Trains models, `state` and `client_state`, in place; the last epoch's mean losses, (models,).
-    members: the clients' positions among all that train; those with more images come first. own_of,
-    streams: as `own` and `stream` of `plain.train_client`, of each."""
+    `members`: the clients' positions among all that train; those with more images come first.
+    `own_of`, `streams`: as `own` and `stream` of `plain.train_client`, of each."""
     images = _Images(tuple(members), own_of, streams, options)
     stack = _Stack(state, client_state, images.ends, options)
     total = seen = torch.zeros(len(members), device=images.own.device)

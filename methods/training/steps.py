@@ -29,14 +29,14 @@ _EVERYTHING = 1 << 40
 @dataclass(frozen=True)
 class Grouping:
     """How the clients of a round share steps, which changes no result; None: the engine chooses.
-    at_once: how many share a step at most. padded: whether clients of unlike sizes share steps
+    `at_once`: how many share a step at most. `padded`: whether clients of unlike sizes share steps
     wherever that is exact (true), never (false), or where it is faster (None)."""
 
     at_once: int | None = None
     padded: bool | None = None
 
     def step_worth(self, image_bytes: int) -> int:
-        """How many images cost as much as a step; image_bytes: of `memory.image_bytes`."""
+        """How many images cost as much as a step; `image_bytes`: of `memory.image_bytes`."""
         return _EVERYTHING if self.padded else max(1, STEP // image_bytes)
 
 
@@ -66,8 +66,8 @@ def equal_chunks(sizes: Sequence[int], at_once: int) -> list[list[int]]:
 def padded_chunks(
     sizes: tuple[int, ...], at_once: int, batch_size: int, step_worth: int
 ) -> list[list[int]]:
-    """Positions of clients that share steps, at most `at_once`; larger clients come first.
-    sizes: images of each client. step_worth: how many images cost as much as a step."""
+    """Positions of clients that share steps, at most `at_once`; larger clients come first. `sizes`:
+    images of each client. `step_worth`: how many images cost as much as a step."""
     order = sorted(range(len(sizes)), key=lambda position: -sizes[position])
     # cheapest[i]: the least cost of the clients from the i-th in order on, and the next cut.
     cheapest = [(0, 0)] * (len(sizes) + 1)
@@ -98,9 +98,9 @@ def train_steps(
     clients: Tensor,
     grouping: Grouping = ENGINES_CHOICE,
 ) -> TrainedClients:
-    """The models of `clients` (int64, client numbers) after round `t`.
-    start: one model for each client. client_state: what the loss needs of each besides its model,
-    stacked. own_of: per client an int64 index into the training portion. Inputs stay as given."""
+    """The models of `clients` (int64, client numbers) after round `t`. `start`: one model for each
+    client. `client_state`: what the loss needs of each besides its model, stacked. `own_of`: per
+    client an int64 index into the training portion. Inputs stay as given."""
     trained = {name: torch.zeros_like(value) for name, value in start.items()}
     after = {name: torch.zeros_like(value) for name, value in client_state.items()}
     losses, unread = torch.full((len(clients),), torch.nan), list[tuple[list[int], Tensor]]()

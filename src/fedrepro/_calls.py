@@ -61,11 +61,12 @@ def plan(
 ) -> Plan:
     """What a run would train: `.runs` are unique, `.cells` say which run each cell reads.
 
-    paper: an id such as "cpcfl", of a paper in $FEDREPRO_TABLES, else `./tables`, or one that comes
-    along. profile: how much is run; None for that of `fedrepro.toml`, else reduced. tables: ids,
-    None for all. rows: a pattern such as "CP-CFL|*". on: a data set of the profile, or data of your
-    own. trials, series: instead of the profile's. sets: changed settings by dotted path. readings:
-    of what the paper leaves open. data_dir, download: of data of your own, as of `run`.
+    `paper`: an id such as "cpcfl", of a paper in $FEDREPRO_TABLES, else `./tables`, or one that
+    comes along. `profile`: how much is run; None for that of `fedrepro.toml`, else reduced.
+    `tables`: ids, None for all. `rows`: a pattern such as "CP-CFL|*". `on`: a data set of the
+    profile, or data of your own. `trials`, `series`: instead of the profile's. `sets`: changed
+    settings by dotted path. `readings`: of what the paper leaves open. `data_dir`, `download`: of
+    data of your own, as of `run`.
 
     Raises `SpecError` for a name or a setting that does not exist.
     """
@@ -98,11 +99,11 @@ def run(
 ) -> "Results":
     """Trains what the store lacks, and judges every cell; `fedrepro run` in Python.
 
-    store: the folder of finished trials, which are not trained again. data_dir: of real data sets;
-    $FEDREPRO_DATA by default. jobs: worker processes, 0 for this one, None for one a core. What is
-    None is taken from `fedrepro.toml` or pyproject.toml in the working folder first. Workers import
-    nothing of the script that calls this, so that it needs no `if __name__ == "__main__"`.
-    progress: whether standard error shows it. selection: as of `plan`.
+    `store`: the folder of finished trials, which are not trained again. `data_dir`: of real data
+    sets; $FEDREPRO_DATA by default. `jobs`: worker processes, 0 for this one, None for one a core.
+    What is None is taken from `fedrepro.toml` or pyproject.toml in the working folder first.
+    Workers import nothing of the script that calls this, so that it needs no `if __name__ ==
+    "__main__"`. `progress`: whether standard error shows it. `selection`: as of `plan`.
 
     Raises `FedreproError` for unknown names and an unwritable store, not for a trial that fails.
     """
@@ -136,7 +137,7 @@ def stored(
     **selection: Any,
 ) -> "Results":
     """Judges what a store holds, and trains nothing; takes and raises otherwise what `run` does.
-    stale: whether trials of earlier code stand in for missing ones; the report says so then."""
+    `stale`: whether trials of earlier code stand in for missing ones; the report says so then."""
     from fedrepro.benchmark.judging.evidence import load_trials
 
     chosen, kept = plan(paper, profile, **selection), _store(store)
@@ -154,12 +155,11 @@ def judge(
 ) -> "Results":
     """Judges results that were made elsewhere; `fedrepro judge` in Python.
 
-    results: files (CSV, a TOML map of exports: docs/your-results.md), or a data frame
-    with columns table, row, column, seed and value; metric, unit and round may be there.
-    tables: ids; None for those that have results.
-    protocol, note: how the numbers were made, as you declare it. Only "full", the published
-    protocol, is held against the print.
-    audit: whether to look for contradictions among the printed numbers, which takes seconds.
+    `results`: files (CSV, a TOML map of exports: docs/your-results.md), or a data frame with
+    columns table, row, column, seed and value; metric, unit and round may be there. `tables`: ids;
+    None for those that have results. `protocol`, `note`: how the numbers were made, as you declare
+    it. Only "full", the published protocol, is held against the print. `audit`: whether to look for
+    contradictions among the printed numbers, which takes seconds.
 
     Raises `FedreproError` for a file that cannot be read, and results that belong to no cell.
     """
@@ -188,7 +188,7 @@ def judge(
 def report(what: "Results | str | Sequence[Results]", out: Path | str) -> Path:
     """Writes a report in every format to the folder `out`, and gives the path of its HTML.
 
-    what: judged results, one or several, or the id of a paper, whose reduced profile is taken.
+    `what`: judged results, one or several, or the id of a paper, whose reduced profile is taken.
 
     Raises `FedreproError` if the folder cannot be written.
     """

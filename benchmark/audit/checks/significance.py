@@ -68,9 +68,9 @@ class Test:
 
 @dataclass(frozen=True)
 class Tested:
-    """A comparison whose numbers all have a spread, and Welch's test of its difference.
-    opposite: whether the difference that is claimed has the other sign. differs: whether what is
-    called alike differs for certain; beside '<' and '>', the other way."""
+    """A comparison whose numbers all have a spread, and Welch's test of its difference. `opposite`:
+    whether the difference that is claimed has the other sign. `differs`: whether what is called
+    alike differs for certain; beside '<' and '>', the other way."""
 
     cells: tuple[Cell, ...]
     shown: str

@@ -46,9 +46,9 @@ def perform(
     say: Callable[[str], None] = lambda sentence: None,
 ) -> Result:
     """Trains a job from the weights in `encoder`; whatever training raises becomes a `Failed`.
-    progress: is told five times a second at most. say: gets one sentence on where the trial goes
-    on, or why it does not. A trial that ran out of memory is tried again unchanged: contrastive
-    losses and batch statistics depend on all of a batch."""
+    `progress`: is told five times a second at most. `say`: gets one sentence on where the trial
+    goes on, or why it does not. A trial that ran out of memory is tried again unchanged:
+    contrastive losses and batch statistics depend on all of a batch."""
     last = 0.0
 
     def seldom(done: int, total: int) -> None:

@@ -31,7 +31,7 @@ class StaleStateError(RuntimeError):
 
 @dataclass(frozen=True)
 class StageInput:
-    """One trial of `config`: random streams, device, data folder, weights to start from. used: of
+    """One trial of `config`: random streams, device, data folder, weights to start from. `used`: of
     every portion that is read, or was before an interruption, checksum, release and note."""
 
     config: RunConfig

@@ -3,10 +3,10 @@
 Paper: Calibre, Section V-A: clients hold D over their number of training images, written (S,
 #samples) or (0.3, #samples); 50 novel clients, besides the 100, are left out of training.
 Unstated, and what is done here:
-- Whose images the novel clients hold: they are dealt last, by the same rule and from the same
+* Whose images the novel clients hold: they are dealt last, by the same rule and from the same
   images, so they share images with clients that train wherever those have used a class up.
-- Whether clients may share an image otherwise: only where a class has too few (`dealing`).
-- A client's `test_size` test images: in its training images' class proportions (Section IV-A).
+* Whether clients may share an image otherwise: only where a class has too few (`dealing`).
+* A client's `test_size` test images: in its training images' class proportions (Section IV-A).
 """
 
 from abc import abstractmethod
@@ -23,7 +23,8 @@ from .base import Partition
 
 @dataclass(frozen=True)
 class Sampled(Partition):
-    """count: clients that train. novel: others, which never do. samples, test_size: of a client."""
+    """count: clients that train. `novel`: others, which never do. `samples`, `test_size`: of a
+    client."""
 
     count: PositiveInt = 100
     novel: NonNegativeInt = 50

@@ -26,7 +26,7 @@ _DRAWS = 100
 
 @dataclass(frozen=True)
 class Dirichlet(Partition):
-    """alpha: concentration, above 0. smallest: images that every client has at least."""
+    """alpha: concentration, above 0. `smallest`: images that every client has at least."""
 
     alpha: PositiveFloat = 0.5
     smallest: PositiveInt = 2

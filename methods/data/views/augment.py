@@ -56,11 +56,11 @@ _PIECE_BYTES_ELSEWHERE = 1 << 32
 class Parameters:
     """What happens to each image; every tensor has n rows.
 
-    shift: int64, n x 2, pixels by which its window moves down and right. mirrored: bool, whether
-    the window sees the image reflected beyond the edges, or zeros. top, left, height, width: int64,
-    the crop in pixels. flip: bool. factors: n x 4, brightness, contrast, saturation (1 leaves the
-    image) and hue (in turns, 0 leaves it). order: int64, n x 4, which of these comes first, second,
-    ... grey: bool. sigma: of the blur in pixels, 0 for none."""
+    `shift`: int64, n x 2, pixels by which its window moves down and right. `mirrored`: bool,
+    whether the window sees the image reflected beyond the edges, or zeros. `top`, `left`, `height`,
+    `width`: int64, the crop in pixels. `flip`: bool. `factors`: n x 4, brightness, contrast,
+    saturation (1 leaves the image) and hue (in turns, 0 leaves it). `order`: int64, n x 4, which of
+    these comes first, second, ... `grey`: bool. `sigma`: of the blur in pixels, 0 for none."""
 
     shift: Tensor
     mirrored: Tensor
@@ -82,11 +82,11 @@ class Parameters:
 class Augmentation:
     """Options of the views.
 
-    crop_scale: bounds of the crop's share of the area; (1, 1) keeps the image. crop_ratio: bounds
-    of width / height. brightness, contrast, saturation: factors lie in [max(0, 1 - s), 1 + s].
-    hue: shifts lie in ±hue turns, at most 0.5. blur_sigma: bounds in pixels.
-    crop_padding: pixels around the image, within which a window of its size moves at random before
-    all else. crop_border: what lies there, `zero` or the image reflected (`reflect`).
+    `crop_scale`: bounds of the crop's share of the area; (1, 1) keeps the image. `crop_ratio`:
+    bounds of width / height. `brightness`, `contrast`, `saturation`: factors lie in [max(0, 1 - s),
+    1 + s]. `hue`: shifts lie in ±hue turns, at most 0.5. `blur_sigma`: bounds in pixels.
+    `crop_padding`: pixels around the image, within which a window of its size moves at random
+    before all else. `crop_border`: what lies there, `zero` or the image reflected (`reflect`).
     """
 
     crop_scale: tuple[float, float] = (0.08, 1.0)
@@ -204,8 +204,8 @@ class Augmentation:
 
 
 def apply(images: Tensor, parameters: Parameters) -> Tensor:
-    """Views n x C x H x W in [0, 1], each changed by its own row of the parameters.
-    images: uint8, or float in [0, 1]; n or a divisor of n: row i is a view of image i modulo it."""
+    """Views n x C x H x W in [0, 1], each changed by its own row of the parameters. `images`:
+    uint8, or float in [0, 1]; n or a divisor of n: row i is a view of image i modulo it."""
     device, (n_images, channels, height, width) = images.device, images.shape
     colour, radius = channels == 3, blur_radius(height)
     # Blurred images lie first, and those whose hue is turned at the same time side by side, so

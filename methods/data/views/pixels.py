@@ -40,8 +40,9 @@ def places(start: Tensor, length: Tensor, side: int) -> Tensor:
 
 def seen(pixel: Tensor, shift: Tensor, mirrored: Tensor, side: int) -> tuple[Tensor, Tensor]:
     """Which of the `side` pixels of an axis lie at `pixel` of a moved window, and whether any does.
-    pixel: int64, n x ... shift: int64, n, by how many pixels the window has moved. mirrored: bool,
-    n, whether it sees the image reflected beyond the edges (the edge itself once), or nothing."""
+    `pixel`: int64, n x ... `shift`: int64, n, by how many pixels the window has moved. `mirrored`:
+    bool, n, whether it sees the image reflected beyond the edges (the edge itself once), or
+    nothing."""
     shift, mirrored = (each.view(-1, *(1,) * (pixel.dim() - 1)) for each in (shift, mirrored))
     at = pixel + shift
     inside = mirrored | ((at >= 0) & (at < side))
@@ -49,7 +50,7 @@ def seen(pixel: Tensor, shift: Tensor, mirrored: Tensor, side: int) -> tuple[Ten
 
 
 def row_pairs(place: Tensor) -> tuple[Tensor, Tensor]:
-    """Which two rows (int64) are mixed, and their shares; both n x H x 2. place: n x H."""
+    """Which two rows (int64) are mixed, and their shares; both n x H x 2. `place`: n x H."""
     before = place.floor()
     share = place - before
     rows = torch.stack([before, place.ceil()], dim=2).long()
@@ -135,9 +136,9 @@ def _numbers(values: tuple[float, ...], dtype: torch.dtype, device: torch.device
 
 @dataclass(frozen=True)
 class Jitter:
-    """What happens to the colours of n images that are sorted by `rank`.
-    rank: int64, n, on the CPU; when the hue is turned, before step 0, 1, ... or after all, and one
-    more for images without jitter. matrices, greyness, turns: of `jitter_steps`."""
+    """What happens to the colours of n images that are sorted by `rank`. `rank`: int64, n, on the
+    CPU; when the hue is turned, before step 0, 1, ... or after all, and one more for images without
+    jitter. `matrices`, `greyness`, `turns`: of `jitter_steps`."""
 
     rank: Tensor
     matrices: Tensor
@@ -177,9 +178,9 @@ def hue_rank(factors: Tensor, order: Tensor, colour: bool) -> Tensor:
 
 
 def jitter_steps(factors: Tensor, order: Tensor, colour: bool) -> tuple[Tensor, Tensor, Tensor]:
-    """For each step matrices: n x C x C; greyness: n x C, times the mean colour is added.
-    Both have the steps before n. Last: turns of the hue, n. factors: n x 4, as of
-    `augment.Parameters`. order: int64, n x 4, which comes first, second, ..."""
+    """For each step matrices: n x C x C; greyness: n x C, times the mean colour is added. Both have
+    the steps before n. Last: turns of the hue, n. `factors`: n x 4, as of `augment.Parameters`.
+    `order`: int64, n x 4, which comes first, second, ..."""
     channels, kept = (3, HUE) if colour else (1, SATURATION)
     steps = order[order < kept].view(-1, kept).t()
     share = factors.t().gather(0, steps)

@@ -28,7 +28,7 @@ from ..with_labels import WithLabels
 
 @dataclass(frozen=True)
 class Clusters:
-    """pool: N models. choice: int64, each client's last one, -1 before its first round."""
+    """pool: N models. `choice`: int64, each client's last one, -1 before its first round."""
 
     pool: State
     choice: Tensor
@@ -43,9 +43,9 @@ class Clusters:
 
 @dataclass(frozen=True)
 class Clustered(WithLabels):
-    """n_clusters: N, models in the pool. choose_again: whether clients take the model of lowest
+    """n_clusters: N, models in the pool. `choose_again`: whether clients take the model of lowest
     loss after the average before they are evaluated, and not the one that they chose to train.
-    common_encoder: whether all models start from one encoder, with heads of their own."""
+    `common_encoder`: whether all models start from one encoder, with heads of their own."""
 
     n_clusters: int = 3
     choose_again: bool = False

@@ -24,10 +24,10 @@ from ._clustered import Clustered, select
 
 @dataclass(frozen=True)
 class CPCFL(Clustered):
-    """Options of every clustered method, and:
-    head_rounds: T_c, rounds of random choice that train heads only. encoder_epochs: E_l,f, local
-    epochs that train the encoder; None for all. encoder_last: whether these are the last ones, not
-    the first. shared_encoder: one for all clusters."""
+    """Options of every clustered method, and: `head_rounds`: T_c, rounds of random choice that
+    train heads only. `encoder_epochs`: E_l,f, local epochs that train the encoder; None for all.
+    `encoder_last`: whether these are the last ones, not the first. `shared_encoder`: one for all
+    clusters."""
 
     common_encoder: bool = True
     head_rounds: int = 10

@@ -22,10 +22,10 @@ from ._clustered import Clustered, select
 
 @dataclass(frozen=True)
 class IFCA(Clustered):
-    """Options of every clustered method, and:
-    max_restarts: new starts after clustering failure. restart_at_end: whether it is looked for
-    after the last round alone. known_groups: whether clients train the model of their group in the
-    partition, a positive control; `ValueError` if there are more groups than models."""
+    """Options of every clustered method, and: `max_restarts`: new starts after clustering failure.
+    `restart_at_end`: whether it is looked for after the last round alone. `known_groups`: whether
+    clients train the model of their group in the partition, a positive control; `ValueError` if
+    there are more groups than models."""
 
     max_restarts: int = 10
     restart_at_end: bool = False

@@ -28,8 +28,8 @@ from ..with_labels import WithLabels
 
 @dataclass
 class PersonalMemory(ClientMemory):
-    """private: the weights that each client keeps to itself, as it trained them last.
-    adapted: the personal models of all clients, stacked; empty before the last round."""
+    """private: the weights that each client keeps to itself, as it trained them last. `adapted`:
+    the personal models of all clients, stacked; empty before the last round."""
 
     private: ClientStates
     adapted: State = field(default_factory=dict)
@@ -37,8 +37,8 @@ class PersonalMemory(ClientMemory):
 
 @dataclass(frozen=True)
 class Personalized(WithLabels):
-    """Options of every method, and how a client adapts after the last round.
-    personal_epochs: passes. personal_learning_rate: of plain SGD. personal_batch_size: images."""
+    """Options of every method, and how a client adapts after the last round. `personal_epochs`:
+    passes. `personal_learning_rate`: of plain SGD. `personal_batch_size`: images."""
 
     shared: ClassVar[tuple[str, ...]] = (ENCODER, HEAD)
     """Prefixes of the weights that the server averages."""
@@ -105,7 +105,8 @@ class Personalized(WithLabels):
         )
 
     def adapted_by(self, task: Task, local_loss: LocalLoss, start: State) -> State:
-        """All clients' states after they have minimised `local_loss`; start: stacked over them."""
+        """All clients' states after they have minimised `local_loss`; `start`: stacked over
+        them."""
         now, options = Round(task, self.rounds, task.everyone), self.personal_options()
         return self.train(now, local_loss, start, options=options, personalising=True).state
 

@@ -40,8 +40,8 @@ SMALLEST = 1e-3
 
 
 class Aligned(Supervised):
-    """First the classifier alone, then the encoder with features drawn to `centroids`.
-    centroids: classes x dim, or None in the first round. weight: λ."""
+    """First the classifier alone, then the encoder with features drawn to `centroids`. `centroids`:
+    classes x dim, or None in the first round. `weight`: λ."""
 
     def __init__(
         self, task: Task, head_epochs: int, centroids: Tensor | None, weight: float
@@ -65,7 +65,7 @@ class Aligned(Supervised):
 
 @dataclass
 class Collaboration:
-    """encoder: one model. heads: one for each client. centroids: classes x dim."""
+    """encoder: one model. `heads`: one for each client. `centroids`: classes x dim."""
 
     encoder: State
     heads: State
@@ -74,7 +74,7 @@ class Collaboration:
 
 @dataclass(frozen=True)
 class FedPAC(WithLabels):
-    """head_epochs: passes for the classifier before those for the encoder. align_weight: λ."""
+    """head_epochs: passes for the classifier before those for the encoder. `align_weight`: λ."""
 
     head_epochs: int = 1
     align_weight: float = 1.0
@@ -164,7 +164,7 @@ def feature_statistics(
     h: Tensor, labels: Tensor, n_classes: int, present: Tensor
 ) -> tuple[Tensor, Tensor]:
     """V (a number) and P(y) E[h | y] (classes x dim) of one client's features, n x dim, float64.
-    present: int64, the classes among `labels`, rising."""
+    `present`: int64, the classes among `labels`, rising."""
     h, n = h.double(), len(h)
     member = F.one_hot(labels, n_classes).double()
     weighted = member.t() @ h / n
@@ -174,7 +174,8 @@ def feature_statistics(
 
 
 def combination_weights(variance: Tensor, means: Tensor) -> Tensor:
-    """Row i: with which weights client i takes all classifiers; means: clients x classes x dim."""
+    """Row i: with which weights client i takes all classifiers; `means`: clients x classes x
+    dim."""
     flat = means.double().flatten(1)  # clients x (classes dim)
     # (h_i - h_j)·(h_i - h_l) from inner products, without clients x clients x features in memory.
     inner = flat @ flat.t()  # clients x clients

@@ -20,8 +20,8 @@ from ._personalized import Personalized
 
 @dataclass(frozen=True)
 class LocalOnly(Personalized):
-    """epochs: passes over a client's images, of the only piece or of each one.
-    until_converged: whether there are more pieces. tolerance, longest: see the module."""
+    """epochs: passes over a client's images, of the only piece or of each one. `until_converged`:
+    whether there are more pieces. `tolerance`, `longest`: see the module."""
 
     shared: ClassVar[tuple[str, ...]] = ()
 

@@ -22,7 +22,7 @@ from ._personalized import Personalized
 
 def stepped(state: State, losses: Tensor, step_size: float) -> State:
     """w - α ∇f(w) of stacked models; the gradient is a constant to whoever differentiates it.
-    losses: (models,), of the weights in `state` that require a gradient; others stay."""
+    `losses`: (models,), of the weights in `state` that require a gradient; others stay."""
     weights = {name: value for name, value in state.items() if value.requires_grad}
     gradients = torch.autograd.grad(losses.sum(), list(weights.values()))
     moved = {

@@ -4,9 +4,9 @@ FedU, FedEMA, FedRLC: the target network stays on the client between rounds (`ke
 rule mixes what was received and kept. In its first round a client starts from what it receives.
 
 How far two models are apart, `distance`:
-- `norm`: L2 norm over all trained weights of encoder and projector, the 'encoder' of the papers;
-- `layers`: mean over their weight tensors (kernels; no biases or norms) of L2, whatever the depth;
-- `convolutions`: the same over the encoder's convolutions alone, as in the code of Zhuang et al.
+* `norm`: L2 norm over all trained weights of encoder and projector, the 'encoder' of the papers.
+* `layers`: mean over their weight tensors (kernels; no biases or norms) of L2, whatever the depth.
+* `convolutions`: the same over the encoder's convolutions alone, as in the code of Zhuang et al.
   (EasyFL, `applications/fedssl/client.py`, `_calculate_divergence`).
 Departure from that code: it measures how far a client moved in its last round; the papers print the
 distance between the received model and the client's own.
@@ -35,8 +35,8 @@ class LocalModelMemory(SelfSupervisedMemory):
 
 @dataclass(frozen=True)
 class KeepsLocalModel(WithTarget):
-    """A method of BYOL's kind whose clients remember their own online networks.
-    distance: how far a client's own model is from the one it receives (module docstring)."""
+    """A method of BYOL's kind whose clients remember their own online networks. `distance`: how far
+    a client's own model is from the one it receives (module docstring)."""
 
     keeps_target: bool = True
     distance: Literal["norm", "layers", "convolutions"] = "norm"
@@ -82,7 +82,7 @@ def distance_of(method: KeepsLocalModel, a: State, b: State) -> Tensor:
 
 
 def mixed(own: State, received: State, share: Tensor) -> State:
-    """share x own + (1 - share) x received, running statistics included; share: (models,)."""
+    """share x own + (1 - share) x received, running statistics included; `share`: (models,)."""
     return {
         name: torch.lerp(value, own[name], share.reshape(-1, *[1] * (value.dim() - 1)))
         for name, value in received.items()

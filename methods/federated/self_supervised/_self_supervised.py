@@ -36,8 +36,8 @@ class SelfSupervisedMemory(ClientMemory):
 
 @dataclass(frozen=True)
 class SelfSupervised(FederatedMethod):
-    """Options of every method, and those of the objective.
-    drop_last: whether an epoch ends before a last, smaller batch, as in the code of FedEMA (EasyFL,
+    """Options of every method, and those of the objective. `drop_last`: whether an epoch ends
+    before a last, smaller batch, as in the code of FedEMA (EasyFL,
     `applications/fedssl/main.py`)."""
 
     draws_views: ClassVar[bool] = True
@@ -112,8 +112,8 @@ class SelfSupervised(FederatedMethod):
 
 @dataclass(frozen=True)
 class WithTarget(SelfSupervised):
-    """A method of BYOL's kind.
-    keeps_target: whether a client's target network outlives a round or begins as the online one."""
+    """A method of BYOL's kind. `keeps_target`: whether a client's target network outlives a round
+    or begins as the online one."""
 
     keeps_target: bool = False
 

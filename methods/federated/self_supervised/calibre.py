@@ -104,12 +104,12 @@ class Calibrated(Learner):
 class Calibre(SelfSupervised):
     """Options of every method and of the objective, and:
 
-    objective: registered name of l_s. prototype_meta, prototype_contrast: whether L_n and L_p are
-    in the loss. regularizer_weight: α. n_prototypes: K. prototype_temperature: τ.
-    normalised_clusters, normalised_prototypes, normalised_divergence: whether K-means of a batch,
-    the means of L_n and a client's distances are of encodings of length one, or as they are.
-    divergence_by: a client's distance is the mean over its images, or over its clusters' means.
-    divergence_floor: distances below so much of the participants' mean count as that much.
+    `objective`: registered name of l_s. `prototype_meta`, `prototype_contrast`: whether L_n and L_p
+    are in the loss. `regularizer_weight`: α. `n_prototypes`: K. `prototype_temperature`: τ.
+    `normalised_clusters`, `normalised_prototypes`, `normalised_divergence`: whether K-means of a
+    batch, the means of L_n and a client's distances are of encodings of length one, or as they are.
+    `divergence_by`: a client's distance is the mean over its images, or over its clusters' means.
+    `divergence_floor`: distances below so much of the participants' mean count as that much.
     """
 
     objective: str = "simclr"
@@ -163,9 +163,9 @@ def mean_distances(
     normalised: bool = True,
     by: Literal["image", "cluster"] = "image",
 ) -> Tensor:
-    """Mean distance of each client's encodings to their centres, (clients,).
-    encoded: per client images x dim. Each client draws its first centres from its own generator.
-    normalised: of encodings of length one. by: over its images, or over its clusters' means."""
+    """Mean distance of each client's encodings to their centres, (clients,). `encoded`: per client
+    images x dim. Each client draws its first centres from its own generator. `normalised`: of
+    encodings of length one. `by`: over its images, or over its clusters' means."""
     apart = []
     for own, generator in zip(encoded, generators, strict=True):
         z = F.normalize(own, dim=1) if normalised else own

@@ -35,10 +35,10 @@ UNKNOWN = -1.0
 
 @dataclass
 class FCLMemory(ClientMemory):
-    """bank: local features of all clients (`_fusion.new_bank`).
-    shown: which images the features show that each client uploaded last, clients x K; the first
-    `n_shown` of a row count. ratios: of the round's participants, (clients,) by name; `UNKNOWN` for
-    a client that was away or had no negatives. Both serve measurements alone."""
+    """bank: local features of all clients (`_fusion.new_bank`). `shown`: which images the features
+    show that each client uploaded last, clients x K; the first `n_shown` of a row count. `ratios`:
+    of the round's participants, (clients,) by name; `UNKNOWN` for a client that was away or had no
+    negatives. Both serve measurements alone."""
 
     bank: State
     shown: Tensor

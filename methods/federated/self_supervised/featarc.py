@@ -69,7 +69,7 @@ class FeatARCMemory(ClientMemory):
 
 @dataclass
 class Groups:
-    """models: stacked. choice: of the last round's participants."""
+    """models: stacked. `choice`: of the last round's participants."""
 
     models: State
     choice: Tensor = field(default_factory=lambda: torch.zeros(0, dtype=torch.int64))
@@ -77,7 +77,7 @@ class Groups:
 
 @dataclass(frozen=True)
 class FeatARC(SelfSupervised):
-    """n_models: models of the server. alignment_weight: λ."""
+    """n_models: models of the server. `alignment_weight`: λ."""
 
     n_models: PositiveInt = 2
     alignment_weight: float = 1.0

@@ -111,8 +111,8 @@ class DictionaryServer:
 @dataclass(frozen=True)
 class FedCA(SelfSupervised):
     """Options of every method; temperature and projector as in SimCLR, of whose projector
-    `normalised_layers` have batch normalisation. queue_size: K, features that a client adds to the
-    dictionary. alignment_weight: of the distance to the pre-trained model."""
+    `normalised_layers` have batch normalisation. `queue_size`: K, features that a client adds to
+    the dictionary. `alignment_weight`: of the distance to the pre-trained model."""
 
     temperature: float = 0.2
     projector_widths: tuple[int, ...] = (512, 128)

@@ -86,7 +86,8 @@ class ClusterLoss(SelfSupervisedLoss):
 
     @torch.no_grad()
     def features(self, state: State, own: Tensor) -> Tensor:
-        """Features of the images themselves, models x images x width; own: as in `begin_epoch`."""
+        """Features of the images themselves, models x images x width; `own`: as in
+        `begin_epoch`."""
         parts = [
             self.clustering.project(state, to_float(self.portion.images[index]), training=False)
             for index in torch.split(own, _AT_ONCE, dim=1)

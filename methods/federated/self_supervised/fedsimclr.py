@@ -19,7 +19,7 @@ from ._self_supervised import SelfSupervised
 
 @dataclass(frozen=True)
 class FedSimCLR(SelfSupervised):
-    """client_norm: after the first two convolutions; group_channels, twin_variance: of it."""
+    """client_norm: after the first two convolutions; `group_channels`, `twin_variance`: of it."""
 
     client_norm: Norm = "batch"
     group_channels: PositiveInt = 16

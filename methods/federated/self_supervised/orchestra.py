@@ -25,7 +25,7 @@ from ._self_supervised import SelfSupervised
 
 @dataclass
 class Conductor:
-    """weights: one model. centroids: 1 x G x width, the global clusters."""
+    """weights: one model. `centroids`: 1 x G x width, the global clusters."""
 
     weights: State
     centroids: Tensor
@@ -33,9 +33,9 @@ class Conductor:
 
 @dataclass(frozen=True)
 class FederatedOrchestra(SelfSupervised):
-    """n_local_clusters: L.
-    clusters_first: whether clients only cluster in the first round and train from the second on, as
-    in the code of Lubana et al., so that nobody trains towards random centroids."""
+    """n_local_clusters: L. `clusters_first`: whether clients only cluster in the first round and
+    train from the second on, as in the code of Lubana et al., so that nobody trains towards random
+    centroids."""
 
     n_local_clusters: int = 16
     clusters_first: bool = later(False)

@@ -101,8 +101,8 @@ class LocalLosses(Supervised):
 
 @dataclass(frozen=True)
 class FSL(WithLabels):
-    """form: `local-loss` or `splitfed-v2`. cut_layer: convolutions on the clients' side.
-    auxiliary_widths: hidden layers of the clients' own classifier, for local losses."""
+    """form: `local-loss` or `splitfed-v2`. `cut_layer`: convolutions on the clients' side.
+    `auxiliary_widths`: hidden layers of the clients' own classifier, for local losses."""
 
     form: Literal["local-loss", "splitfed-v2"] = "local-loss"
     cut_layer: int = 2

@@ -73,8 +73,8 @@ class Rebuilding(LocalLoss):
 
 
 def rebuilding_loss(network: Layer, state: State, x: Tensor) -> Tensor:
-    """Mean over images and pixels, (models,); x: models x 2K x channels x height x width.
-    The target is `x`, averaged down to the size of the output."""
+    """Mean over images and pixels, (models,); `x`: models x 2K x channels x height x width. The
+    target is `x`, averaged down to the size of the output."""
     logits = network(state, x, training=True)  # models x 2K x channels x height/2 x width/2
     height, width = logits.shape[3:]
     target = F.adaptive_avg_pool2d(x.flatten(0, 1), (height, width)).view(logits.shape)
@@ -84,9 +84,9 @@ def rebuilding_loss(network: Layer, state: State, x: Tensor) -> Tensor:
 
 @dataclass
 class Servers:
-    """first: client module and decoder. second: the rest and the projection layers.
-    losses: of the second server, by epoch. own: the clients' own modules, stacked over them, once
-    training has ended; neither server has them."""
+    """first: client module and decoder. `second`: the rest and the projection layers. `losses`: of
+    the second server, by epoch. `own`: the clients' own modules, stacked over them, once training
+    has ended; neither server has them."""
 
     first: State
     second: State
@@ -105,14 +105,15 @@ class MFCLMemory(ClientMemory):
 class MFCL(FederatedMethod):
     """Options of every method, which are those of phase 1, and:
 
-    cut_layer: convolutions in the client module. client_norm: `batch`, `group` or `twin`, there and
-    in the decoder. group_channels: Λ. twin_variance: of TN, `pooled` over both views (Eq. 2) or
-    `averaged` (Table 18). representations: ρ, pairs of views that are sent of each image. sent:
-    representations behind the pooling that ends the client module (`pooled`, Table 9), or before it
-    (`unpooled`, Section 5.4), which the second server then does. client_dropout: δ, share of the
-    clients whose representations are lost. secure_aggregation: of phase 1. datamix: of phase 2.
-    server_*: training of the second server. projector_widths: its dense layers. temperature: τ.
-    client_models: whether the modules that clients trained last, before the average, are saved.
+    `cut_layer`: convolutions in the client module. `client_norm`: `batch`, `group` or `twin`, there
+    and in the decoder. `group_channels`: Λ. `twin_variance`: of TN, `pooled` over both views (Eq.
+    2) or `averaged` (Table 18). `representations`: ρ, pairs of views that are sent of each image.
+    `sent`: representations behind the pooling that ends the client module (`pooled`, Table 9), or
+    before it (`unpooled`, Section 5.4), which the second server then does. `client_dropout`: δ,
+    share of the clients whose representations are lost. `secure_aggregation`: of phase 1.
+    `datamix`: of phase 2. server_*: training of the second server. `projector_widths`: its dense
+    layers. `temperature`: τ. `client_models`: whether the modules that clients trained last, before
+    the average, are saved.
     """
 
     draws_views: ClassVar[bool] = True

@@ -68,7 +68,7 @@ Share = Annotated[float, Field(gt=0, le=1)]
 
 @dataclass(frozen=True)
 class HeteroFL(WithLabels):
-    """levels: shares of the channels, one a client in turn. clip_norm: of gradients, or None."""
+    """levels: shares of the channels, one a client in turn. `clip_norm`: of gradients, or None."""
 
     levels: Annotated[tuple[Share, ...], Field(min_length=1)] = (1.0, 0.5, 0.25, 0.125, 0.0625)
     clip_norm: float | None = later(None)

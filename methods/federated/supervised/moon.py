@@ -35,7 +35,7 @@ def model_contrast(z: Tensor, received: Tensor, previous: Tensor, temperature: f
 
 
 class ModelContrastive(Supervised):
-    """Eq. 4; client_state: the previous encoders. received: one encoder."""
+    """Eq. 4; client_state: the previous encoders. `received`: one encoder."""
 
     def __init__(
         self, task: Task, received: State, weight: float, temperature: float, projected: bool
@@ -74,7 +74,7 @@ class MOONMemory(ClientMemory):
 
 @dataclass(frozen=True)
 class MOON(FedAvg):
-    """contrast_weight: μ. temperature: τ. projected: see the module's docstring."""
+    """contrast_weight: μ. `temperature`: τ. `projected`: see the module's docstring."""
 
     contrast_weight: float = 5.0
     temperature: float = 0.5

@@ -45,9 +45,9 @@ def ensemble_logits(
 
 @dataclass(frozen=True)
 class SplitMix(WithLabels):
-    """base_width: share of the channels in a base network, 1/k.
-    budgets: shares of the network that clients can train; client c has number c modulo their count.
-    masked, rescaled: see the module's docstring."""
+    """base_width: share of the channels in a base network, 1/k. `budgets`: shares of the network
+    that clients can train; client c has number c modulo their count. `masked`, `rescaled`: see the
+    module's docstring."""
 
     base_width: Share = 0.125
     budgets: tuple[Share, ...] = (0.125, 0.25, 0.5, 1.0)

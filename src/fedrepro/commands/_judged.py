@@ -48,8 +48,8 @@ def judged(
     since: float | None = None,
     audit: bool = True,
 ) -> Report:
-    """The report of a plan on what is stored.
-    not_run, include_stale: as of `load_trials`. since: when the job began, by `perf_counter`."""
+    """The report of a plan on what is stored. `not_run`, `include_stale`: as of `load_trials`.
+    `since`: when the job began, by `perf_counter`."""
     from fedrepro.benchmark.judging.evidence import load_trials
     from fedrepro.benchmark.judging.judge import judge
 
