@@ -1,13 +1,12 @@
 """What a federated method is: small steps that the loop in `methods.federated.loop` calls.
 
-    server = start                              weights, and whatever else the server keeps
-    every round:
-        now      = Round(task, t, participants)     who takes part
-        download = broadcast(now, server)           what they receive
-        upload   = local_update(now, download, memory)      what they send, all in one call
-        server   = aggregate(now, server, upload)
-        evaluate(personal_models(server))           each client on its own test images
-    server = finish(server)                         once, after the last round
+* `server = start(task, attempt)`. Weights, and whatever else the server keeps.
+* In every round, where `now = Round(task, t, participants)` says who takes part:
+    * `download = broadcast(now, server)`. What they receive.
+    * `upload = local_update(now, download, memory)`. What they send, all in one call.
+    * `server = aggregate(now, server, upload)`.
+    * `evaluate(personal_models(server))`. Each client on its own test images.
+* `server = finish(server)`. Once, after the last round.
 
 All that travels is in a `Message`, so the loop counts what is really exchanged. What a client keeps
 between rounds is in the method's `ClientMemory`, which `broadcast` and `aggregate` never see. A

@@ -17,7 +17,7 @@ class ClientMemory:
     """Fields that a method adds (tensors, states, `ClientStates`), stacked over ALL clients."""
 
     def tensors(self) -> Iterator[Tensor]:
-        """Everything that is kept."""
+        """All tensors in the fields."""
         for each in fields(self):
             value = getattr(self, each.name)
             if isinstance(value, ClientMemory):

@@ -1,7 +1,7 @@
 """Whether a federated method keeps what the loop, the engine of steps and the store rely on.
 
-Every check trains the method for a few rounds on a made-up task: four clients with unlike numbers
-of noise images, one more that never trains, and a network of some hundred weights.
+Every check trains the method for a few rounds on a made-up task. Its clients are four with unlike
+numbers of noise images and one more that never trains; its network has some hundred weights.
 Evidence: `tests/methods/test_conformance.py` (every method here; a planted error for each check).
 """
 

@@ -84,11 +84,11 @@ def run(
     that no other is. Arrays of evaluations have one row for each evaluated round, arrays of logs
     one for each round. `downloaded_bytes` and `uploaded_bytes` are sums over clients and rounds of
     the attempt that was finished, also by payload (`uploaded_bytes.weights`); `wasted_bytes` is
-    what abandoned attempts exchanged. `checkpoint`: saves the training, and may bring one to go on
-    with. `metrics`: of other packages, by name. No step of `method` sees a label of a test image.
-    Raises `DivergedError`, which names round and tensor, when what clients send or keep, the
-    server, a prediction, a metric or the encoder is no longer finite; `ValueError` if `prepare`
-    changes the test images, or a method gives a metric or a count that is measured here.
+    what abandoned attempts exchanged. `checkpoint`: saves the training, and may hold one to resume.
+    `metrics`: of other packages, by name. No step of `method` sees a label of a test image.
+    Raises `DivergedError`, which names round and tensor, when one of these is no longer finite:
+    what clients send or keep, the server, a prediction, a metric or the encoder. `ValueError` if
+    `prepare` changes the test images, or a method gives a metric or a count measured here.
     """
     unlabelled = replace(task.federation, test=ImageSet(task.federation.test.images))
     federation = method.prepare(unlabelled)

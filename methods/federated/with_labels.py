@@ -1,9 +1,9 @@
 """Methods whose clients train with labels, on their images or on random views of them.
 
-Papers rarely say whether supervised clients augment. MOON's repository does for FedAvg, FedProx and
-MOON (QinbinLi/MOON, `utils.py`: on CIFAR-10 crops within a reflected border of 4 pixels, and flips;
-on CIFAR-100 a border of zeros and turns by up to 15 degrees, which are not built here; on
-Tiny-ImageNet nothing). Off unless a spec turns it on.
+Papers rarely say whether supervised clients augment. MOON's repository (QinbinLi/MOON, `utils.py`)
+does so for FedAvg, FedProx and MOON. On CIFAR-10 it crops within a reflected border of 4 pixels,
+and flips. On CIFAR-100 it has a border of zeros and turns by up to 15 degrees, which are not built
+here. On Tiny-ImageNet it does nothing. Here views are off unless a spec turns them on.
 Evidence: `tests/methods/test_with_labels.py` (against images that were changed beforehand).
 """
 

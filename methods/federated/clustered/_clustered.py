@@ -1,12 +1,12 @@
 """Clustered federated learning by model selection: what IFCA and CP-CFL have in common.
 
 Papers: Ghosh et al. 2020 (IFCA, model averaging); CP-CFL Eqs. 5 and 6, Algorithm 2. The server
-sends a pool of N models; each client trains one and returns it with its number, which costs
-(N + 1) S T for T rounds (CP-CFL Eq. 15) and an integer a round.
-Unstated: a model that no participant chose stays as it is; a client is evaluated with the model
-that it chose last, and one that never took part with the model of lowest loss. The code of Ghosh et
+sends a pool of N models; each client trains one and returns it with its number. For models of size
+S, T rounds cost (N + 1) S T (CP-CFL Eq. 15), and an integer a round.
+Unstated: a model that no participant chose stays as it is. A client is evaluated with the model
+that it chose last; one that never took part, with the model of lowest loss. The code of Ghosh et
 al. (jichan3751/ifca, `mnist/train_cluster_mnist.py`) lets clients choose again among the averaged
-models: `choose_again`. There models share no weights; `common_encoder` gives them one encoder.
+models: `choose_again`. Its models share no weights; `common_encoder` gives them one encoder.
 """
 
 from abc import abstractmethod
@@ -56,7 +56,7 @@ class Clustered(WithLabels):
         """The model that each participant trains, int64."""
 
     def encoder_epochs_in(self, t: int) -> int | range | None:
-        """The local epochs of round `t` that train the encoder: the first so many, a range, all."""
+        """Epochs of round `t` that train the encoder: the first so many, a range, or all (None)."""
         return None
 
     def start(self, task: Task, attempt: int) -> Server:

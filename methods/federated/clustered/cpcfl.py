@@ -1,11 +1,11 @@
 """CP-CFL: clustered training that starts from one pre-trained encoder and random heads.
 
 Paper: CP-CFL, Algorithm 2. Rounds t < T_c: each client takes a random model and trains its head
-only. From t = T_c: it takes the model of lowest loss (Eq. 5) and trains all of it. Section 4.5:
-the encoder trained in E_l,f of the local epochs, or shared by all clusters.
-Readings: head-only rounds are t < T_c as in the algorithm (one sentence says t <= T_c: T_c one
+only. From t = T_c: it takes the model of lowest loss (Eq. 5) and trains all of it. Section 4.5: the
+encoder is trained in E_l,f of the local epochs, or shared by all clusters.
+Interpretations: head-only rounds are t < T_c as in the algorithm (one sentence says t <= T_c, one
 more). The first E_l,f of the local epochs train the encoder, or the last (`encoder_last`). The
-shared encoder is the average of all clients' by numbers of images; it is sent once with N heads,
+shared encoder is the average of all clients' by numbers of images. It is sent once with N heads,
 which is cheaper than the paper's (N + 1) S T. Clients return whole models in head-only rounds too,
 as Eq. 15 counts them. Without pre-training all start from one random encoder (`common_encoder`).
 Evidence: `tests/methods/test_clustered.py`.
@@ -26,8 +26,7 @@ from ._clustered import Clustered, select
 class CPCFL(Clustered):
     """Options of every clustered method, and: `head_rounds`: T_c, rounds of random choice that
     train heads only. `encoder_epochs`: E_l,f, local epochs that train the encoder; None for all.
-    `encoder_last`: whether these are the last ones, not the first. `shared_encoder`: one for all
-    clusters."""
+    `encoder_last`: whether these are the last ones. `shared_encoder`: one for all clusters."""
 
     common_encoder: bool = True
     head_rounds: int = 10

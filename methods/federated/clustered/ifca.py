@@ -1,12 +1,12 @@
 """IFCA: every client trains the model of the pool that fits its data best.
 
 Paper: Ghosh et al. 2020 (model averaging, all weights per cluster); as CP-CFL's baseline, Section
-4.2: N models with random weights, or random heads on one encoder taken from FedAvg. If clustering
-fails, training starts again with other random weights.
+4.2. The N models have random weights, or random heads on one encoder taken from FedAvg. If
+clustering fails, training starts again with other random weights.
 Unstated: clustering has failed as soon as all clients' last choices are one model, in whatever
-round, since a model that nobody trains hardly ever becomes the best again. With `restart_at_end` it
-is looked at once, after the last round. If the last of `max_restarts` new starts fails too, it is
-trained to the end and `clustering_failed` is recorded.
+round, since a model that nobody trains hardly ever becomes the best again. With `restart_at_end`
+this is checked once, after the last round. If the last of `max_restarts` new starts fails too, it
+is trained to the end and `clustering_failed` is recorded.
 Evidence: `tests/methods/test_clustered.py` (recovers known clusters; restarts).
 """
 
@@ -23,8 +23,8 @@ from ._clustered import Clustered, select
 @dataclass(frozen=True)
 class IFCA(Clustered):
     """Options of every clustered method, and: `max_restarts`: new starts after clustering failure.
-    `restart_at_end`: whether it is looked for after the last round alone. `known_groups`: whether
-    clients train the model of their group in the partition, a positive control; `ValueError` if
+    `restart_at_end`: whether it is checked after the last round alone. `known_groups`: whether
+    clients train the model of their group in the partition, a positive control. `ValueError` if
     there are more groups than models."""
 
     max_restarts: int = 10

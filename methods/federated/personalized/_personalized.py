@@ -1,13 +1,13 @@
 """Supervised personalised federated learning: what is shared, what stays, how clients adapt.
 
-A client's state is `{**shared, **private}`: what the server averages (by numbers of images), and
-what the client keeps. Methods say which is which, what a step minimises, and how clients adapt.
-Paper: Calibre, Sections III and V-A: after training, all clients, novel ones too, download the
-global model and train a personal one for 10 epochs (SGD, 0.05, batches of 32); accuracies are
+A client's state is `{**shared, **private}`. The server averages what is shared, by numbers of
+images; clients keep the rest. Methods say which is which, what steps minimise and how to adapt.
+Paper: Calibre, Sections III and V-A. After training, all clients, novel ones too, download the
+global model and train a personal one for 10 epochs (SGD, rate 0.05, batches of 32). Accuracies are
 those of the personal models on the clients' own test images.
 Unstated: clients adapt from what they keep; one that never trained, from what a client has at its
-first round. One optimiser and one rate for all of a client's weights. Nothing is measured before
-the last round, because personal models exist only then.
+first round. One optimiser with one rate trains all of a client's weights. Nothing is measured
+before the last round, because personal models exist only then.
 Evidence: `tests/methods/test_personalized.py`.
 """
 
@@ -105,8 +105,7 @@ class Personalized(WithLabels):
         )
 
     def adapted_by(self, task: Task, local_loss: LocalLoss, start: State) -> State:
-        """All clients' states after they have minimised `local_loss`; `start`: stacked over
-        them."""
+        """All clients' states, stacked as `start` is, after they have minimised `local_loss`."""
         now, options = Round(task, self.rounds, task.everyone), self.personal_options()
         return self.train(now, local_loss, start, options=options, personalising=True).state
 

@@ -47,7 +47,7 @@ class TwoModels(Supervised):
 
     @abstractmethod
     def personal_loss(self, state: State, x: Tensor, batch: Batch) -> Tensor:
-        """Each client's personal loss, (models,), on `images`; no gradient into the global one."""
+        """Each client's personal loss, (models,), on `x`; no gradient into the global one."""
 
     def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
         x = self.images(batch)  # models x batch x C x H x W

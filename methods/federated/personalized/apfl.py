@@ -1,11 +1,12 @@
 """APFL: every client uses a mixture of its own model and the global one, and learns the share.
 
-Paper: Deng et al. 2020, Algorithm 1 and Section 4: v̄ = α v + (1 - α) w; the client's copy of the
-global model takes plain steps, w ← w - η ∇f(w), its own v ← v - η ∇_v f(v̄), and
-α ← α - η ⟨∇f(v̄), v - w⟩, kept within [0, 1].
-α's steps have neither momentum nor weight decay, whatever the models' have (as in Deng et al.'s
-code, MLOPTPSU/FedTorch, which moves it in a round's first step alone, and draws it to 0 by 0.02 α).
-Unstated: α at the start (0.5); the mixture's running statistics (its own). α moves in every step.
+Paper: Deng et al. 2020, Algorithm 1 and Section 4. A client predicts with v̄ = α v + (1 - α) w,
+where v is its own model and w its copy of the global one. The steps are:
+* Of the models: w ← w - η ∇f(w), and v ← v - η ∇_v f(v̄).
+* Of the share: α ← α - η ⟨∇f(v̄), v - w⟩, clipped to [0, 1].
+Whatever the models have, α has no momentum or weight decay. The code of Deng et al.
+(MLOPTPSU/FedTorch) agrees, but moves α in a round's first step alone, and draws it to 0 by 0.02 α.
+Unstated: α at the start (0.5); the mixture's running statistics (v's). α moves in every step.
 Evidence: `tests/methods/test_two_models.py` (mixture and all three gradients by hand).
 """
 

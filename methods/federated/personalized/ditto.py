@@ -1,9 +1,9 @@
 """Ditto: FedAvg, and a personal model for each client that is held near the global one.
 
-Paper: Li et al. 2021, Algorithm 1: v ← v - η (∇F(v) + λ (v - w)), where w is the global model that
-the client received; accuracies are those of v.
-Unstated by Calibre: λ, which Li et al. choose for each data set; 0.1 is taken. Personal models
-make as many steps as global ones, on the same batches.
+Paper: Li et al. 2021, Algorithm 1. The personal model's step is v ← v - η (∇F(v) + λ (v - w)),
+where w is the global model that the client received. Accuracies are those of v.
+Unstated by Calibre: λ, which Li et al. choose for each data set; 0.1 is taken. Personal models make
+as many steps as global ones, on the same batches.
 Evidence: `tests/methods/test_two_models.py` (the proximal step by hand).
 """
 

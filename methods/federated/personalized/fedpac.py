@@ -1,20 +1,21 @@
 """FedPAC: features aligned with global class centroids, classifiers combined for each client.
 
-Paper: Xu et al. 2023: a client trains its classifier with the received encoder frozen, then the
-encoder with its classifier frozen on cross-entropy plus λ times the squared distance between
-features and the global centroids of their classes; the server averages encoders by size, centroids
-by images of the class, and gives each client a combination of all classifiers. As MFCL's baseline,
-Table 4. The combination (their Section 4.3): for client i the weights α on the simplex minimise
-Σ_j α_j² V_j + Σ_jl α_j α_l Σ_y (h_i,y - h_j,y)·(h_i,y - h_l,y), the variance and the squared bias
-of the combined classifier; h_j,y is P_j(y) times the mean feature of class y, V_j the variance of
-a client's estimate.
-Departures: one learning rate and one optimiser for both stages.
-Unstated in MFCL: λ (1, the default of Xu et al.), and which model its accuracy on the balanced test
-set is of: the averaged encoder with the classifiers averaged by size is taken, a single global
-model as for the other supervised methods, not the personal ones. The statistics that the server
-needs come from the received encoder, so that they can be compared.
+Paper: Xu et al. 2023; as MFCL's baseline, Table 4. A client trains its classifier with the received
+encoder frozen, then the encoder with its classifier frozen. The encoder's loss is cross-entropy
+plus λ times the mean squared difference between features and the global centroids of their classes.
+The server averages encoders by numbers of images, centroids by images of the class, and gives each
+client a combination of all classifiers.
+The combination (their Section 4.3): for client i the weights α on the simplex minimise the variance
+plus the squared bias of the combined classifier. The two terms are
+`Σ_j α_j² V_j + Σ_jl α_j α_l Σ_y (h_i,y - h_j,y)·(h_i,y - h_l,y)`.
+Here h_j,y is P_j(y) times the mean feature of class y, and V_j the variance of client j's estimate.
+Deviations: one learning rate and one optimiser for both stages.
+Unstated in MFCL: λ (1, the default of Xu et al.), and which model is tested on the balanced test
+set. It is the averaged encoder with the classifiers averaged by size, a single global model as for
+the other supervised methods, not the personal ones. The statistics that the server needs come from
+the received encoder, so that they can be compared.
 Unstated: the solver (scipy's non-negative least squares); weights below 0.001 are then set to 0.
-Evidence: `tests/methods/test_fedpac.py` (every support tried, a case by hand).
+Evidence: `tests/methods/test_fedpac.py` (every set of clients tried, a case by hand).
 """
 
 from collections.abc import Sequence
@@ -174,8 +175,7 @@ def feature_statistics(
 
 
 def combination_weights(variance: Tensor, means: Tensor) -> Tensor:
-    """Row i: with which weights client i takes all classifiers; `means`: clients x classes x
-    dim."""
+    """Row i: client i's weights of all classifiers; `means`: clients x classes x dim."""
     flat = means.double().flatten(1)  # clients x (classes dim)
     # (h_i - h_j)·(h_i - h_l) from inner products, without clients x clients x features in memory.
     inner = flat @ flat.t()  # clients x clients
@@ -189,8 +189,8 @@ def combination_weights(variance: Tensor, means: Tensor) -> Tensor:
 
 def simplex_minimum(quadratic: NDArray[np.float64]) -> NDArray[np.float64]:
     """The α (n) with α >= 0 and sum 1 that minimises α'Qα; Q: n x n, positive semidefinite.
-    For x >= 0, x = s α, least squares on x'Qx + w² (Σx - 1)² have the same α whatever w > 0 is: the
-    best s leaves w² f / (f + w²) of f = α'Qα, which is least where f is."""
+    With x = s α and x >= 0, least squares on x'Qx + w² (Σx - 1)² have the same α for any w > 0. For
+    f = α'Qα the best s leaves w² f / (f + w²), which is least where f is."""
     values, vectors = np.linalg.eigh(quadratic)
     root = np.sqrt(values.clip(min=0))[:, None] * vectors.T  # n x n, root' root = Q
     weight = np.sqrt(np.trace(quadratic) / len(quadratic)) or 1.0

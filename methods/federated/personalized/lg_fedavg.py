@@ -1,10 +1,10 @@
 """LG-FedAvg: representations are local, the head on top of them is global.
 
-Paper: Liang et al. 2020, Section 3 and Algorithm 1: clients keep their encoders and average the
+Paper: Liang et al. 2020, Section 3 and Algorithm 1. Clients keep their encoders and average the
 layers above. Both are trained together on the client.
-Departure: no warm start by FedAvg (their experiments begin with one; Calibre speaks of none).
-Unstated: how encoders begin (all alike), and what a novel client does: it has the first encoder
-and the global head, and like everybody else adapts both.
+Deviation: no warm start by FedAvg (their experiments begin with one; Calibre mentions none).
+Unstated: how encoders begin (all alike), and what a novel client does. It has the first encoder and
+the global head, and like everybody else adapts both.
 Evidence: `tests/methods/test_personalized.py`.
 """
 

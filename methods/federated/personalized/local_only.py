@@ -1,10 +1,11 @@
 """Local-only training: every client trains a model of its own, and nothing is exchanged.
 
-Paper: Calibre, Section V-A: Script-Convergent trains until convergence, Script-Fair for 10 epochs.
-Unstated: what is trained (encoder and linear head, from the same random weights for everybody; the
-text calls the model a linear classifier, but names no features for it); when it has converged.
-Taken: each client goes on in pieces of `epochs`, each with a fresh optimiser, until the mean loss
-of a piece's last epoch falls by no more than a share `tolerance`, or for `longest` epochs in all.
+Paper: Calibre, Section V-A. Script-Convergent trains until convergence, Script-Fair for 10 epochs.
+Unstated: what is trained (encoder and linear head, from the same random weights for everybody). The
+text calls the model a linear classifier, but names no features for it.
+Unstated: when training has converged. Each client trains in pieces of `epochs` epochs, each with a
+fresh optimiser. It stops when the mean loss of a piece's last epoch falls by no more than a share
+`tolerance`, or after `longest` epochs in all.
 Evidence: `tests/methods/test_personalized.py`.
 """
 

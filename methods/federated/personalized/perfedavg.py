@@ -1,7 +1,7 @@
 """PerFedAvg (FO): a model from which one gradient step makes a good personal one.
 
-Paper: Fallah et al. 2020, Algorithm 1, first-order variant: w' = w - α ∇f(w; D), then
-w ← w - β ∇f(w'; D'), with independent batches D and D'; second derivatives are left out.
+Paper: Fallah et al. 2020, Algorithm 1, first-order variant, which leaves out second derivatives.
+With independent batches D and D', w' = w - α ∇f(w; D), then w ← w - β ∇f(w'; D').
 Unstated: α (0.01, as in their experiments). D and D' are the two halves of a batch; a batch of one
 image serves as both. β is the learning rate of the local optimiser.
 Calibre gives every client 10 epochs to adapt; they are plain steps of the whole model.
@@ -21,7 +21,7 @@ from ._personalized import Personalized
 
 
 def stepped(state: State, losses: Tensor, step_size: float) -> State:
-    """w - α ∇f(w) of stacked models; the gradient is a constant to whoever differentiates it.
+    """w - α ∇f(w) of stacked models; the gradient is a constant in later derivatives.
     `losses`: (models,), of the weights in `state` that require a gradient; others stay."""
     weights = {name: value for name, value in state.items() if value.requires_grad}
     gradients = torch.autograd.grad(losses.sum(), list(weights.values()))

@@ -1,11 +1,11 @@
 """SCAFFOLD-FT: FedAvg whose local steps are corrected for clients' drift, then fine-tuned heads.
 
 Paper: Karimireddy et al. 2020, Algorithm 1, Option II; Calibre, Section V-A. A client steps along
-∇f(y) - c_i + c; afterwards c_i⁺ = c_i - c + (x - y) / (K η), and the server's c moves by the mean
-of c_i⁺ - c_i times the share of clients that took part (server step 1).
-Departure: with momentum β, K steps along one gradient g go η Σ_k (1 - β^k) / (1 - β) g and not K η
-g, so that sum stands for K; without momentum it is K. Weights are averaged by numbers of images,
-as in all methods here; the clients of Calibre hold equally many.
+∇f(y) - c_i + c, from the received x to y. After K steps of rate η, c_i⁺ = c_i - c + (x - y) /
+(K η). The server's c moves by the participants' share times the mean of c_i⁺ - c_i (server step 1).
+Deviation: with momentum β, K steps along one gradient g go η Σ_k (1 - β^k) / (1 - β) g and not
+K η g. That sum therefore stands for K; without momentum it is K. Weights are averaged by numbers of
+images, as in all methods here; the clients of Calibre hold equally many.
 Evidence: `tests/methods/test_two_models.py` (two rounds on a quadratic by hand).
 """
 

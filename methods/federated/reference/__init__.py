@@ -1,1 +1,1 @@
-"""What federated methods are held against: central training, training alone, no training."""
+"""What federated methods are compared with: central training, training alone, no training."""

@@ -1,7 +1,7 @@
 """Clients that train by themselves without labels: nothing is exchanged.
 
 Each trains for rounds x local_epochs epochs in all; what its objective keeps goes on too.
-Unstated by the papers: the optimiser is made anew each round, as in the federated runs.
+Unstated by the papers: the optimiser is made again each round, as in the federated runs.
 """
 
 from dataclasses import dataclass, field

@@ -1,11 +1,11 @@
 """Centralised training on the clients' pooled data: what privacy costs, and an upper bound.
 
-Paper: CP-CFL, Section 4.3 and Table 5: one data set of all clients, or one for each true cluster,
-whose accuracies are averaged. A pool trains as long as a federated client would: rounds x
-local_epochs epochs, without aggregation, and is evaluated on its clients' pooled test images.
+Paper: CP-CFL, Section 4.3 and Table 5. All clients' data are pooled, or those of each true cluster,
+with accuracies averaged over clusters. A pool trains as long as a federated client would: rounds x
+local_epochs epochs, without aggregation. It is evaluated on its clients' pooled test images.
 Unstated: an image is in the pool as often as clients hold it, so that the pool follows their
-distribution; the optimiser is made anew each round, as in the federated runs, so that the
-comparison is of data and not of moments; every pool starts from FedAvg's first model.
+distribution. The optimiser is made again each round, as in the federated runs, so that the
+comparison is of data and not of moments. Every pool starts from FedAvg's first model.
 Evidence: `tests/methods/test_self_supervised.py`.
 """
 

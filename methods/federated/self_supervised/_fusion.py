@@ -29,7 +29,7 @@ REMOTE, EXISTS, SHOWN = "remote.features", "remote.exists", "remote.images"
 @dataclass(frozen=True)
 class FusionOptions(SelfSupervised):
     """Options of every method, those of MoCo, and what FCL adds. `feature_fusion`: whether features
-    are exchanged. `local_negatives`: whether local ones stay negatives beside remote ones.
+    are exchanged. `local_negatives`: whether local ones stay negatives next to remote ones.
     `mixed_images`: k of InstaHide, 0 for no encryption. `neighbourhood_matching`: whether Eq. 11 is
     added, with N, τ_nm and λ."""
 
@@ -61,9 +61,8 @@ def new_bank(learner: MoCoLearner, clients: int, like: Tensor) -> State:
 
 class FusionLoss(SelfSupervisedLoss):
     """The loss of Eq. 12 for a round's participants. `remote`: per participant, or empty before the
-    first upload. After training, `uploads` and `uploaded` hold each participant's features for the
-    server and the images that they show, `ratio` the measured share of false negatives (NaN without
-    labels or negatives)."""
+    first upload. After training, `uploads` and `uploaded` hold each participant's features and the
+    images that they show; `ratio`: share of false negatives (NaN without labels or negatives)."""
 
     def __init__(
         self, options: FusionOptions, learner: MoCoLearner, now: Round, remote: Sequence[Remote]

@@ -1,8 +1,8 @@
 """Where trained cluster centres begin: K-means over K-means.
 
-Before the first round every client sends centres of what the initial networks make of its images;
-the server clusters those (one-shot federated K-means, Dennis et al. 2021), since a mean of the
-clients' centres would pair unlike clusters. DEC begins with K-means too (Xie et al. 2016).
+Before the first round every client sends the K-means centres of the initial networks' outputs on
+its images. The server clusters those (one-shot federated K-means, Dennis et al. 2021), since a mean
+of the clients' centres would pair unlike clusters. DEC begins with K-means too (Xie et al. 2016).
 Unstated: batch normalisation uses statistics of batches, since the initial networks have no others
 yet; every client's centre counts once. This one exchange is not counted in bytes.
 Evidence: `tests/methods/test_fedema.py`.
@@ -40,7 +40,7 @@ def with_initial_centres(task: Task, learner: Learner, state: State) -> State:
 
 
 def _embedded(task: Task, learner: CentredLearner, state: State, client: int) -> Tensor:
-    """Where a client's images lie, images x width."""
+    """A client's images in the space of the centres, images x width."""
     images = task.federation.train.images[task.federation.train_of[client]]
     # Running statistics would move: the initial model must stay what it is.
     networks = clone(state)

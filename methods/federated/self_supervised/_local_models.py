@@ -1,15 +1,15 @@
 """Clients that keep the model of their last training and start from a mixture with the global one.
 
 FedU, FedEMA, FedRLC: the target network stays on the client between rounds (`keeps_target`), and a
-rule mixes what was received and kept. In its first round a client starts from what it receives.
+rule mixes the received model with the client's own. Its first round starts from what it receives.
 
 How far two models are apart, `distance`:
 * `norm`: L2 norm over all trained weights of encoder and projector, the 'encoder' of the papers.
 * `layers`: mean over their weight tensors (kernels; no biases or norms) of L2, whatever the depth.
 * `convolutions`: the same over the encoder's convolutions alone, as in the code of Zhuang et al.
   (EasyFL, `applications/fedssl/client.py`, `_calculate_divergence`).
-Departure from that code: it measures how far a client moved in its last round; the papers print the
-distance between the received model and the client's own.
+Deviation from that code: it measures how far a client moved in its last round. The distance here is
+the papers': between the received model and the client's own.
 """
 
 from abc import abstractmethod
@@ -50,7 +50,7 @@ class KeepsLocalModel(WithTarget):
 
     @abstractmethod
     def merge(self, now: Round, received: State, own: State, memory: Memory) -> State:
-        """Where participants start, from what they received and what they kept, both stacked."""
+        """Where participants start, from what they received and their own weights, both stacked."""
 
     def begin(self, now: Round, download: Message, memory: LocalModelMemory) -> State:
         received = super().begin(now, download, memory)

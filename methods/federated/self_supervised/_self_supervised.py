@@ -1,9 +1,9 @@
 """Federated self-supervised learning: clients train without labels, their weights are averaged.
 
-What an objective keeps besides trained weights (a target network, a queue) is made anew from the
+What an objective keeps besides trained weights (a target network, a queue) is made again from the
 received weights in every round, unless `keeps_memory` says otherwise.
 A protocol measures afterwards what is learned (`methods.protocols`). So that a collapse is seen,
-each round records the loss, the spread of representations and, of clusters, how many are occupied.
+each round records the loss, the spread of representations and the number of occupied clusters.
 Evidence: `tests/methods/test_self_supervised.py`.
 """
 
@@ -37,8 +37,7 @@ class SelfSupervisedMemory(ClientMemory):
 @dataclass(frozen=True)
 class SelfSupervised(FederatedMethod):
     """Options of every method, and those of the objective. `drop_last`: whether an epoch ends
-    before a last, smaller batch, as in the code of FedEMA (EasyFL,
-    `applications/fedssl/main.py`)."""
+    before a last, smaller batch, as in FedEMA's code (EasyFL, `applications/fedssl/main.py`)."""
 
     draws_views: ClassVar[bool] = True
 
@@ -112,8 +111,8 @@ class SelfSupervised(FederatedMethod):
 
 @dataclass(frozen=True)
 class WithTarget(SelfSupervised):
-    """A method of BYOL's kind. `keeps_target`: whether a client's target network outlives a round
-    or begins as the online one."""
+    """A method of BYOL's kind. `keeps_target`: whether a client's target network outlives a round.
+    Otherwise it begins as the online one."""
 
     keeps_target: bool = False
 

@@ -1,19 +1,19 @@
 """Calibre: self-supervised training that keeps encodings in clusters, averaged by their tightness.
 
-Paper: Calibre, Section IV-B and Algorithm 1: loss l_s + α (l_p + l_n) with α = 0.3
-(`methods.objectives._prototypes`), and an aggregation weighted by each client's mean distance of
-samples to their prototypes (Section I); then a linear head for every client (`personalized-head`).
-Readings. The aggregation has no formula: a client with n images and mean distance d weighs n / d,
-where d is at least a tenth of the mean, since a client whose encodings have collapsed to points
-would outweigh all others. Distances are Euclidean, between encodings of length one in evaluation
-mode and the centres of K-means over all images of the client after its local training. Algorithm
-1's l_c is not defined and training has no labels: it is left out.
-Unstated: K (10) and τ (0.5, at which the text's distance and line 17's product are one).
-Authors' code (TL-System/plato, `examples/ssl/calibre`), where it differs, by option: K-means of a
-batch and L_n's means of encodings as they are (`calibre_loss.py`), distances likewise, a mean over
-clusters and without a least one (`calibre_trainer.py`). Its server also multiplies each update by
-the client's share before an average over clients (`calibre_server.py`), which divides the step by
-their number; the paper has no such factor, and it is no option here.
+Paper: Calibre, Section IV-B and Algorithm 1. Loss: l_s + α (l_p + l_n) with α = 0.3
+(`methods.objectives._prototypes`). Clients are weighted by their samples' mean distance to the
+prototypes (Section I). Then each trains a linear head (`personalized-head`).
+Interpretations. The aggregation has no formula: a client with n images and mean distance d has
+weight n / d. Here d is at least a tenth of the mean, lest a client whose encodings have collapsed
+to points outweigh all others. Distances are Euclidean, from encodings of length one in evaluation
+mode to the centres of K-means over all images of the client after its local training. Algorithm 1's
+l_c is left out: it is not defined, and training has no labels.
+Unstated: K (10) and τ (0.5, at which the text's distance and line 17's product are equivalent).
+Where the authors' code (TL-System/plato, `examples/ssl/calibre`) differs, options follow it.
+K-means of a batch and L_n's means use encodings as they are, not of length one (`calibre_loss.py`);
+so do distances, averaged over clusters and without a least value (`calibre_trainer.py`). Its server
+multiplies updates by the client's share before averaging over clients (`calibre_server.py`), which
+divides the step by their number. The paper has no such factor, nor is it an option.
 Evidence: `tests/methods/test_calibre.py` (for every objective: which encodings are remembered).
 """
 
@@ -109,7 +109,7 @@ class Calibre(SelfSupervised):
     `normalised_clusters`, `normalised_prototypes`, `normalised_divergence`: whether K-means of a
     batch, the means of L_n and a client's distances are of encodings of length one, or as they are.
     `divergence_by`: a client's distance is the mean over its images, or over its clusters' means.
-    `divergence_floor`: distances below so much of the participants' mean count as that much.
+    `divergence_floor`: distances below this share of the participants' mean count as that share.
     """
 
     objective: str = "simclr"

@@ -1,15 +1,15 @@
 """FCL: contrast with other clients' features, and matching with the nearest of them.
 
-Paper: fcl, Sections 3 to 5. Clients train MoCo (Eq. 1); each round they upload the query encoder,
+Paper: fcl, Sections 3 to 5. Clients train MoCo (Eq. 1). Each round they upload the query encoder,
 the momentum encoder and features of encrypted images, and receive both averages and everybody
-else's features (Eq. 2), which are the negatives of the next round (Eqs. 3 and 6) and, with the
+else's features (Eq. 2). These are the negatives of the next round (Eqs. 3 and 6) and, with the
 local ones, the candidates of neighbourhood matching (Eqs. 7 to 11). Eq. 12 adds the two losses.
 The ablations of Figure 5: `feature_fusion = false`, `neighbourhood_matching = false`.
 Unstated: local negatives are dropped once there are remote ones (`local_negatives`), as Section 4.1
-proposes, though Eq. 6 refers to Eq. 3. Features are uploaded of K random images, one augmented view
-each, and normalised by the statistics of their own batches, as keys are. The local bank stays with
+proposes, though Eq. 6 refers to Eq. 3. Clients upload features of K random images, one augmented
+view each, normalised by the statistics of their own batches, as keys are. The local bank stays with
 its client between rounds. Participants are weighted by their numbers of images.
-'FP ratio' in Section 4.1 is read as the false-negative ratio; it is measured in each round,
+'FP ratio' in Section 4.1 is interpreted as the false-negative ratio. It is measured in each round,
 together with its expectation (`methods.metrics.false_negatives`).
 Evidence: `tests/methods/test_fcl.py` (Eq. 12 by hand), `tests/methods/test_privacy.py`.
 """

@@ -1,13 +1,13 @@
 """FeatARC: SimCLR with features held near a received model's, clients grouped by their features.
 
 Paper: Wang et al. 2023, "Does learning from decentralized non-IID unlabeled data benefit from self
-supervision?", feature alignment and clustering: the server keeps several models; a client takes the
-one whose features of its images agree best (mean inner product of unit vectors) with those of its
-own last model, and minimises SimCLR's loss less λ times the agreement of its features with those of
-the received model; models are averaged over their clients. As MFCL's baseline, Table 2.
-Departure: Wang et al. evaluate the model that is best on the test set; here, that most took last.
-Unstated in MFCL: the number of models and λ (2 and 1). A client without a model of its own takes
-number c modulo their count (their code); the received one, in evaluation mode, sees the first view.
+supervision?", feature alignment and clustering; as MFCL's baseline, Table 2. The server keeps
+several models. A client takes the one that gives its images the features nearest to those of its
+own last model (mean inner product of unit vectors). It minimises SimCLR's loss less λ times the
+agreement of its features with those of the received model. Models are averaged over their clients.
+Deviation: the model that most clients took last is measured, not the best one on the test set.
+Unstated in MFCL: the number of models and λ (2 and 1). A client c without a model of its own takes
+number c modulo their count (their code). The received one (evaluation mode) sees the first view.
 Evidence: `tests/methods/test_orchestra.py`.
 """
 

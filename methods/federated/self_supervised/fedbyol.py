@@ -2,7 +2,7 @@
 
 Papers: fedrlc, Sections IV and VII; Zhuang et al. 2021 and 2022. Loss: `methods.objectives.byol`.
 Unstated: a client's target network between rounds. By default it is a copy of what the client
-receives each round; `keeps_target` leaves it on the client, as the code of Zhuang et al. does
+receives each round. With `keeps_target` it stays on the client, as in the code of Zhuang et al.
 (EasyFL, `applications/fedssl/client.py`, `update_encoder` `online`).
 Evidence: `tests/methods/test_self_supervised.py`, `tests/methods/test_fedema.py`.
 """

@@ -1,13 +1,13 @@
 """FedCA: SimCLR with a shared dictionary of negatives, aligned to a pre-trained model.
 
-Paper: fcl, Section 6 (Zhang et al. 2020): clients upload features of their images, the server
-collects them in a dictionary that everybody contrasts with; and on public images every client's
-representations are pulled to those of a model that was trained on these images beforehand. The
-run starts from that model's pre-training (`pretraining.*` in a spec).
-Unstated by fcl: weight and public images (see its spec). Here: after training a client uploads
-features of K random images of its own; the dictionary holds everybody's, its own too; alignment
-is the squared distance of the encoders' outputs, in steps of as many random public images as a
-batch has. Public images and the model do not count as sent. Clients start from random weights.
+Paper: fcl, Section 6 (Zhang et al. 2020). Clients upload features of their images; the server
+collects them in a dictionary that everybody contrasts with. On public images every client's
+representations are pulled to those of a model that was trained on these images beforehand. The run
+starts from that model's pre-training (`pretraining.*` in a spec).
+Unstated by fcl: weight and public images (see its spec). Here a client uploads features of K random
+images of its own after training. The dictionary holds everybody's, its own too. Alignment is the
+squared distance of the encoders' outputs, in steps of as many random public images as a batch has.
+Public images and the model do not count as sent. Clients start from random weights.
 Evidence: `tests/methods/test_fedca.py` against plain loops.
 """
 

@@ -1,12 +1,12 @@
 """FedDC: DeepCluster-v2 on every client, networks averaged.
 
-Papers: fcl, Section 6; Caron et al. 2020, Appendix (after Caron et al. 2018): spherical k-means on
-the projected features before each epoch; the centroids are the classifier's weights until the next
-clustering, so that no classifier starts from nothing. Networks are averaged as in FedAvg.
-Departures: one clustering instead of three; images are clustered by fresh features of the whole
-network in evaluation mode, not by those that the last epoch left; two views, no smaller crops.
-Unstated: who clusters what (every client its own images, before each local epoch; centroids stay
-with the client, since clusters of other clients are not the same).
+Papers: fcl, Section 6; Caron et al. 2020, Appendix (after Caron et al. 2018). Spherical k-means
+clusters the projected features before each epoch. The centroids are the classifier's weights until
+the next clustering, so that no classifier starts from nothing. Networks are averaged as in FedAvg.
+Deviations: one clustering instead of three; two views, no smaller crops. Images are clustered by
+fresh features of the whole network in evaluation mode, not by those that the last epoch left.
+Unstated: who clusters what (every client its own images, before each local epoch). Centroids stay
+with the client, since clusters of other clients are not the same.
 Evidence: `tests/methods/test_fedca.py`.
 """
 
@@ -86,8 +86,7 @@ class ClusterLoss(SelfSupervisedLoss):
 
     @torch.no_grad()
     def features(self, state: State, own: Tensor) -> Tensor:
-        """Features of the images themselves, models x images x width; `own`: as in
-        `begin_epoch`."""
+        """Features of the images `own` (see `begin_epoch`), models x images x width."""
         parts = [
             self.clustering.project(state, to_float(self.portion.images[index]), training=False)
             for index in torch.split(own, _AT_ONCE, dim=1)

@@ -2,9 +2,9 @@
 
 Paper: Zhuang et al. 2022 (Divergence-aware Federated Self-Supervised Learning); fedrlc, Eq. 28 and
 the text below it; calibre and mfcl compare with it. BYOL on every client, online networks averaged.
-A client starts a round from γ x own + (1 - γ) x global, encoder, projector and predictor alike,
-with γ = min(λ |global - own|, 1). λ is each client's own and is set once, when it first has a model
-of its own, such that γ = τ (the autoscaler). The target network stays on the client.
+A client starts a round from γ x own + (1 - γ) x global, encoder, projector and predictor alike.
+Here γ = min(λ |global - own|, 1). Each client has its own λ. It is set once, when the client first
+has a model of its own, such that γ = τ (the autoscaler). The target network stays on the client.
 Unstated: over which weights the norm goes (`distance`: one norm over encoder and projector, the
 'encoder' of both papers); running statistics are mixed as weights are.
 Seen: under Adam γ stays at 1 on digits: the distance does not fall, and clients train alone.

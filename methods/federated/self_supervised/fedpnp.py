@@ -3,8 +3,8 @@
 Paper: fedrlc, Section VI. Local loss: `methods.objectives.past_negatives`; networks (encoder,
 projector, cluster head) are averaged. A client keeps the encoder and cluster head that it had after
 its training of the previous round, and labels images with them.
-Reading: 'round 1', in which the current model chooses and α is larger, is a client's first round;
-with all clients in every round the two are the same.
+Interpretation: 'round 1', in which the current model chooses and α is larger, is a client's first
+round. With all clients in every round the two are the same.
 Ablations: `data_selection`, `negative_threshold`.
 Evidence: `tests/methods/test_fedema.py`.
 """

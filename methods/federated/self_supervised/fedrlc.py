@@ -1,21 +1,21 @@
 """FedRLC: BYOL with a crossed clustering loss, centres and networks updated by divergence.
 
 Paper: fedrlc, Section V, Eqs. 23 to 28, Algorithm 1. Local loss: `methods.objectives.crossed_kl`.
-Online networks start a round as in FedEMA (Eq. 28). A client's centres start as
-ε/(1+ε) own + 1/(1+ε) global, where ε is the mean divergence, over its images, of the soft labels
-that its own model of the last round gives from those that the global model gives (Eqs. 26, 27).
-Readings: Eq. 27 compares with the client's centres of round r-1, since those of round r follow from
-its result; both representations are the predictor's output, where the centres are trained; centres
-are averaged with the networks (line 7 of Algorithm 1; line 16 does not return them).
-Unstated: the networks of Eq. 27 are in evaluation mode; centres begin by K-means
-(`methods.federated.self_supervised._initial_centres`), and decay as all weights.
+Online networks start a round as in FedEMA (Eq. 28). A client's centres start as ε/(1+ε) own +
+1/(1+ε) global (Eq. 26). Here ε is the mean divergence, over its images, of its own last model's
+soft labels from those of the global model (Eq. 27).
+Interpretations: Eq. 27 compares with the client's centres of round r-1, as those of round r follow
+from its result. Both representations are the predictor's output, where the centres are trained.
+Centres are averaged with the networks (Algorithm 1, line 7; line 16 does not return them).
+Unstated: the networks of Eq. 27 are in evaluation mode. Centres begin by K-means
+(`methods.federated.self_supervised._initial_centres`), and have weight decay as all weights.
 Ablations: `data_selection`, `clustering_loss` (`methods.objectives.crossed_kl`). Without the
 clustering loss there are no centres, and what is left is FedEMA.
-Seen: on digits one to three of ten centres keep images, of nine with which K-means starts. BYOL's
-cosine leaves the length of the predictor's output free, and it grows past the centres; the squared
-distances of Eq. 8 then nearly agree (largest soft label 0.13), the centre nearest the origin is
-nearest to most images, and the target network, whose projections the centres never fitted, labels
-so from the first step on. Representations of length one kept five centres, but Eq. 8 takes none.
+Seen: on digits nine of ten centres have images at the start, one to three at the end. BYOL's cosine
+leaves the length of the predictor's output free, and it grows past the centres. Squared distances
+(Eq. 8) then nearly agree (largest soft label 0.13), and the centre nearest the origin is nearest to
+most images. The target network labels so from the first step, as the centres never fitted its
+projections. Normalised representations keep five in use, but Eq. 8 does not normalise.
 Evidence: `tests/methods/test_fedema.py` (two clients by hand).
 """
 

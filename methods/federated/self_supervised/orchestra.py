@@ -1,11 +1,11 @@
 """Orchestra: clients cluster what they see, the server clusters their centroids for everybody.
 
-Paper: Lubana et al. 2022, Algorithm 1: local training on `methods.objectives.orchestra`, then local
-clustering of recent projections into L equally large clusters, of which only centroids are sent;
-the server averages networks and clusters all local centroids into G global ones
-(`methods.clusters.balanced_clustering`). As MFCL's baseline, Table 2.
-Departures: the global centroids move by equal-size clustering from the last round's, where the code
-of Lubana et al. descends on a loss; the target network starts each round as the received one.
+Paper: Lubana et al. 2022, Algorithm 1; as MFCL's baseline, Table 2. Clients train on
+`methods.objectives.orchestra`. Then each clusters recent projections into L equally large clusters
+and sends only their centroids. The server averages networks and clusters all local centroids into G
+global ones (`methods.clusters.balanced_clustering`).
+Deviations: the global centroids move by equal-size clustering from the last round's, where the code
+of Lubana et al. descends on a loss. The target network starts each round as the received one.
 Unstated in MFCL: L, G, memory, temperatures (their code's 16, 128, 128, 0.1 where images suffice).
 Evidence: `tests/methods/test_orchestra.py`.
 """
@@ -33,9 +33,8 @@ class Conductor:
 
 @dataclass(frozen=True)
 class FederatedOrchestra(SelfSupervised):
-    """n_local_clusters: L. `clusters_first`: whether clients only cluster in the first round and
-    train from the second on, as in the code of Lubana et al., so that nobody trains towards random
-    centroids."""
+    """n_local_clusters: L. `clusters_first`: whether clients only cluster in the first round, as in
+    the code of Lubana et al., so that nobody trains towards random centroids."""
 
     n_local_clusters: int = 16
     clusters_first: bool = later(False)

@@ -1,8 +1,8 @@
 """pFL-SSL: an encoder by federated self-supervised learning, then a linear head for every client.
 
-Paper: Calibre, Section III-B: any objective trains the global model, weights are averaged as in
-FedAvg; afterwards every client trains a head on the frozen encoder (protocol `personalized-head`).
-Unstated: what becomes of target networks and queues between rounds (made anew, `_self_supervised`).
+Paper: Calibre, Section III-B. Any objective trains the global model, and weights are averaged as in
+FedAvg. Afterwards every client trains a head on the frozen encoder (protocol `personalized-head`).
+Unstated: target networks and queues between rounds (made again, `_self_supervised`).
 Evidence: `tests/methods/test_calibre.py`, `tests/methods/test_self_supervised.py`.
 """
 

@@ -1,21 +1,21 @@
 """FSL: federated split learning; clients hold the first layers, the server the others.
 
-As MFCL's baseline (Table 2) in two forms, since its text names two papers.
-`local-loss` (taken; Han et al. 2021, which Section 5.2 names as the baseline): clients train their
-layers by the cross-entropy of a small network of their own on top of them, and send smashed data
-(what their layers put out) with the labels. The server trains its layers on these by a loss of its
-own and returns nothing. Both halves have a copy for each client within a round and are averaged.
+As MFCL's baseline (Table 2) in two forms, since MFCL's text names two papers.
+`local-loss` is the default: Han et al. 2021, which Section 5.2 names as the baseline. Clients train
+their layers by the cross-entropy of a small network of their own on top. They send smashed data
+(these layers' outputs) with the labels. The server trains its layers on these by a loss of its own
+and returns nothing. Both halves have a copy for each client within a round; copies are averaged.
 Unstated, in MFCL and in what of Han et al. is at hand (its abstract, and arXiv 2507.15816 on it):
-the clients' small network. It is the mean over places, one hidden layer and the classes: 0.2 % of
-ResNet-18's weights, of the size that a port of Han et al. reports for theirs (0.1 to 0.6 %).
-`splitfed-v2` (Thapa et al. 2022, "SplitFed", its second version; Section 4 cites it and speaks of
-gradients that return): in every step smashed data go up and their gradients come back, so that both
-halves move as the whole network would. One network at the server is trained with one client after
-the other in random order; clients' layers are averaged at the end of a round.
-Unstated: where it is cut (as MFCL, with BN).
-What to expect: the second form's server ends a round on the last client, whose classes it then
-predicts (MFCL's reduced profile: 91 % right on even data, 15 % with one or two classes a client).
-With local losses even data give less (75 %, one trial), as in print: 77.0 beside FedAvg's 92.1.
+the clients' small network. It takes the mean over places and has a hidden and an output layer:
+0.2 % of ResNet-18's weights. A port of Han et al. reports 0.1 to 0.6 % for theirs.
+`splitfed-v2` is the second version of "SplitFed", Thapa et al. 2022. MFCL's Section 4 cites it and
+speaks of gradients that return. In every step smashed data go up and their gradients come back, so
+that both halves move as the whole network would. One network at the server is trained with one
+client after the other in random order. Clients' layers are averaged at the end of a round.
+Unstated: where the network is cut (as in MFCL, with batch normalisation).
+What to expect: `splitfed-v2`'s server ends a round on the last client, whose classes it predicts.
+In MFCL's reduced profile accuracy is 91 % on even data, 15 % with one or two classes a client. With
+local losses even data give less (75 %, one trial), as in the paper: 77.0, FedAvg 92.1.
 Evidence: `tests/methods/test_fsl.py`.
 """
 
@@ -40,7 +40,7 @@ _LABEL_BYTES = 8
 
 
 class Wire:
-    """What lies between the halves: passes values up and gradients down, and counts their bytes."""
+    """The link between the halves: passes values up and gradients down, and counts their bytes."""
 
     def __init__(self) -> None:
         self.up = self.down = 0

@@ -2,16 +2,16 @@
 
 Paper: MFCL, Algorithm 1. Phase 1 (T rounds): client module and decoder learn to rebuild two views
 of each image (Eq. 1, binary cross-entropy) and are averaged by the first server. Phase 2 (one more
-exchange): clients send representations of ρ pairs of views to the second server, which trains the
+exchange): clients send representations of ρ pairs of views to the second server. It trains the
 remaining network and its projection layers by Eq. 7 with LARS. The two servers share nothing: the
 second never sees weights of the module, the first never sees a representation.
-Departures: the decoder never undoes the pooling (Tables 9 and 10), so it rebuilds views averaged
-over 2x2 pixels; no output activation is listed, and binary cross-entropy needs a sigmoid.
-Representations are those after the pooling, a quarter of the 32 x 32 x 64 values in Section 5.4
-(`sent` takes the others: without DataMix the same training, at four times the traffic).
+Deviations: the decoder never undoes the pooling (Tables 9 and 10), so it rebuilds views averaged
+over 2x2 pixels. No output activation is listed, and binary cross-entropy needs a sigmoid.
+Representations are those after the pooling, a quarter of the 32 x 32 x 64 values in Section 5.4.
+The option `sent` takes the others: without DataMix the same training, at four times the traffic.
 Unstated: who is lost in phase 2 at a dropout of δ (drawn at random for each trial, at least one
-client stays); in phase 2 views pass through TN as twins, through BN by the averaged running
-statistics; the linear layer stands on the projection layers (Section 5.1).
+client stays). In phase 2 views pass through TN as twins, through BN by the averaged running
+statistics. The linear layer stands on the projection layers (Section 5.1).
 Evidence: `tests/methods/test_mfcl.py`, `tests/methods/test_representations.py`.
 """
 
@@ -86,7 +86,7 @@ def rebuilding_loss(network: Layer, state: State, x: Tensor) -> Tensor:
 class Servers:
     """first: client module and decoder. `second`: the rest and the projection layers. `losses`: of
     the second server, by epoch. `own`: the clients' own modules, stacked over them, once training
-    has ended; neither server has them."""
+    has ended. Neither server has them."""
 
     first: State
     second: State

@@ -28,7 +28,7 @@ class FedAvg(WithLabels):
         return Message(per_client={"weights": trained})
 
     def evaluate(self, task: Task, server: Server, memory: Memory, final: bool) -> Evaluation:
-        """The global model on every client's test images; at the end also how data were dealt."""
+        """The global model on every client's test images; finally also how data are partitioned."""
         found = super().evaluate(task, server, memory, final)
         if not final:
             return found

@@ -1,8 +1,8 @@
 """FedProx: clients are held near the received model by a quadratic term.
 
-Paper: Li et al. 2020, "Federated optimization in heterogeneous networks", Eq. 2: the local loss
-plus μ/2 |w - w_t|²; as MFCL's baseline, Table 2.
-Departures: no partial work of slow clients; all do the same number of epochs.
+Paper: Li et al. 2020, "Federated optimization in heterogeneous networks", Eq. 2; as MFCL's
+baseline, Table 2. The term μ/2 |w - w_t|² is added to the local loss, with the received w_t.
+Deviations: no partial work of slow clients; all do the same number of epochs.
 Unstated in MFCL: μ (0.01, best on CIFAR-10 in Li et al. 2021). Running statistics are left free.
 Evidence: `tests/methods/test_supervised.py`.
 """

@@ -1,10 +1,10 @@
-"""HeteroFL: clients with less to compute with train a part of every layer's channels.
+"""HeteroFL: clients with less computing power train a part of every layer's channels.
 
-Paper: Diao et al. 2020, "HeteroFL": a client of level r holds the first channels, a share r of
-them, of the global network; the server averages each weight over the clients that hold it; the
-cross-entropy leaves out classes that a client lacks (logits set to 0). As MFCL's baseline, Table 4.
-Departures: running statistics are averaged like weights (Diao et al. collect them after training);
-no scaling by 1/r, which batch normalisation undoes; all rows of the last layer are averaged.
+Paper: Diao et al. 2020, "HeteroFL"; as MFCL's baseline, Table 4. A client of level r holds the
+first channels, a share r of them, of the global network. The server averages each weight over the
+clients that hold it. The cross-entropy leaves out classes that a client lacks (logits set to 0).
+Deviations: running statistics are averaged like weights, not collected after training. Nothing is
+scaled by 1/r, which batch normalisation undoes. All rows of the last layer are averaged.
 Unstated in MFCL: the levels (those of Diao et al., one after the other over the clients).
 Evidence: `tests/methods/test_supervised.py`.
 """

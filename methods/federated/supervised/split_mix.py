@@ -1,16 +1,16 @@
 """Split-Mix: narrow base networks, of which each client trains as many as it can afford.
 
-Paper: Hong et al. 2022, "Efficient split-mix federated learning": the network is split by width
-into k independent base networks of share 1/k; in a round a client trains a random choice of them,
-as many as its budget holds; each is averaged over those who trained it; the prediction is the mean
-of the base networks' logits. As MFCL's baseline, Table 4.
-The code of Hong et al. sets the logits of classes that a batch lacks to 0 where classes are uneven
-(`masked`; here of those that the client lacks, as HeteroFL has it), and draws base networks with
-the weights' spread of the whole one (`rescaled`; but for the first layer).
-Departures: adversarial training and domain-aware mixing belong to other experiments and are absent;
-no scaling of layers by k, which batch normalisation undoes.
-Unstated in MFCL: the budgets (those of Hong et al., 1/8, 1/4, 1/2 and all, one after the other over
-the clients); how many base networks are evaluated together (all).
+Paper: Hong et al. 2022, "Efficient split-mix federated learning"; as MFCL's baseline, Table 4. The
+network is split by width into k independent base networks of share 1/k. In a round a client trains
+a random choice of them, as many as its budget holds. Each is averaged over those who trained it.
+The prediction is the mean of the base networks' logits.
+Where classes are uneven, the code of Hong et al. sets the logits of classes that a batch lacks to
+0. Option `masked` does so for classes that the client lacks, as in HeteroFL. Their code draws base
+networks with the whole network's spread of weights (`rescaled`; here but for the first layer).
+Deviations: adversarial training and domain-aware mixing belong to other experiments and are absent.
+There is no scaling of layers by k, which batch normalisation undoes.
+Unstated in MFCL: how many base networks are evaluated together (all), and the budgets. These are
+those of Hong et al., 1/8, 1/4, 1/2 and all, one after the other over the clients.
 Evidence: `tests/methods/test_supervised.py`.
 """
 
@@ -46,8 +46,7 @@ def ensemble_logits(
 @dataclass(frozen=True)
 class SplitMix(WithLabels):
     """base_width: share of the channels in a base network, 1/k. `budgets`: shares of the network
-    that clients can train; client c has number c modulo their count. `masked`, `rescaled`: see the
-    module's docstring."""
+    that clients can train, in turn over the clients. `masked`, `rescaled`: see the module."""
 
     base_width: Share = 0.125
     budgets: tuple[Share, ...] = (0.125, 0.25, 0.5, 1.0)
