@@ -2,7 +2,7 @@
 
 A stage calls `at` before each of its steps: rounds, or epochs of one training. Random streams that
 are named by their step (`methods.seeds`) need no saving; the others are part of what a stage saves.
-Whether anything is saved depends on the clock alone, and no number depends on whether it was.
+Whether anything is saved depends on the time alone, and no result depends on whether it was.
 Evidence: `tests/methods/test_checkpoints.py`.
 """
 

@@ -1,8 +1,8 @@
 """State of a training as plain JSON and tensors, and back: nothing in a file is ever executed.
 
 A tree is made of None, booleans, numbers, texts, tensors, arrays, lists, tuples, dictionaries (by
-texts or whole numbers) and dataclasses. A dataclass comes back as a class of the same name of a
-module that is loaded already and belongs to a named package; neither its constructor nor its
+texts or whole numbers) and dataclasses. A dataclass is restored as the class of the same name of a
+module that is loaded already and belongs to a named package. Neither its constructor nor its
 `__post_init__` runs. A tensor keeps its strides: kernels choose the order of their sums by them.
 Evidence: `tests/methods/test_checkpoints.py`.
 """

@@ -39,12 +39,11 @@ class Curve:
 class Outcome:
     """What training returns, before anything is written.
 
-    metrics: by name.
-    counts: `parameters`, `downloaded_bytes`, `uploaded_bytes`, `restarts`, `shared_images`, ...
-    arrays: `client_accuracy` (rounds x clients), `choice` (rounds x clients, -1 where a client was
-        away), `class_counts` (clients x classes), `group` (clients), ...
-    encoder: weights `encoder.*` and what else the method saves; one model, or stacked.
-    """
+    `metrics`: by name.
+    `counts`: `parameters`, `downloaded_bytes`, `uploaded_bytes`, `restarts`, `shared_images`, ...
+    `arrays`: `client_accuracy` (rounds x clients), `choice` (rounds x clients, -1 where a client
+    was away), `class_counts` (clients x classes), `group` (clients), ...
+    `encoder`: weights `encoder.*` and what else the method saves; one model, or stacked."""
 
     metrics: Mapping[str, Curve]
     counts: Mapping[str, float] = field(default_factory=dict)

@@ -1,11 +1,12 @@
-"""Finds methods, objectives, encoders, partitions and protocols by name; there is no list to keep.
+"""Finds methods, objectives, encoders, partitions and protocols by name, without any list of them.
 
-The registered name of a contribution is the name of its module, with hyphens for underscores, which
-has one class that derives from the kind's base class. Adding a contribution is adding a file.
+The registered name of a contribution is the name of its module, with hyphens for underscores. The
+module has one class that derives from the kind's base class. Adding a contribution is adding a
+file.
 
-Contributions of other packages are named by their module, `mypackage.my_method`, or by a name that
-an installed package gives to such a module in the entry points of the kind (`GROUPS`). A name of
-this project is never replaced by one of theirs.
+Contributions of other packages are named by their module, `mypackage.my_method`. An installed
+package can also name such a module in the entry points of the kind (`GROUPS`). A name of this
+project is never replaced by one of theirs.
 """
 
 import difflib
@@ -59,9 +60,8 @@ class UnknownNameError(LookupError):
 
 
 def modules_in(package: str) -> dict[str, str]:
-    """The dotted modules below `package` by registered name, sorted.
-    A package with families (packages) registers what lies in these alone. `base` and names with an
-    underscore in front are never registered."""
+    """The dotted modules below `package` by registered name, sorted. If a package has families
+    (packages), only modules in these count. `base` and names that begin with `_` never do."""
     folders = folders_of(package)
     places = {package: folders}
     inner = [found.name for found in pkgutil.iter_modules(folders) if found.ispkg]
@@ -77,7 +77,7 @@ def modules_in(package: str) -> dict[str, str]:
 
 
 def folders_of(package: str) -> list[str]:
-    """Where a package's modules lie, not imported; else `ModuleNotFoundError`."""
+    """Where a package's modules are, not imported; else `ModuleNotFoundError`."""
     if package in sys.modules:
         return list(sys.modules[package].__path__)
     spec = spec_of(package)
@@ -164,7 +164,7 @@ def class_in(module: str, base: type) -> Any:
 
 
 def add(kind: str, package: str, module: str, name: str) -> None:
-    """A kind that lies above this package: the dotted package, and its base class in `module`."""
+    """A kind from above this package: the dotted package, and its base class in `module`."""
     _BASES[kind] = (package, module, name)
     GROUPS[kind] = f"fedrepro.{package.rpartition('.')[2]}"
 
@@ -275,9 +275,9 @@ def make(kind: str, name: str, options: Mapping[str, Any]) -> Any:
 
 
 def with_options(cls: Any, options: Mapping[str, Any]) -> Any:
-    """A dataclass made with those of `options` that are its fields, in the fields' types.
-    Raises `ValueError` for values that have another type or that the class refuses (pydantic's,
-    with one error for each), `TypeError` for a field of a type that no setting can have."""
+    """A dataclass made with those of `options` that are its fields, in the fields' types. Raises
+    `ValueError` (pydantic's, one error for each) for values of another type or that the class
+    refuses. Raises `TypeError` for a field of a type that no setting can have."""
     own = {field.name for field in fields(cls) if field.init}
     given = json.dumps({name: value for name, value in options.items() if name in own})
     return _adapter(cls).validate_json(given, strict=True)

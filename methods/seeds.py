@@ -1,8 +1,8 @@
 """Named random streams, so that trials are paired by construction.
 
-The name of a stream says everything that it may depend on. Seed k therefore means the same
-partition, the same initial weights and the same batch order for every method of a trial, and a
-client's stream does not depend on the clients that are trained with it.
+The name of a stream says everything that it may depend on. So seed k means the same partition,
+initial weights and batch order for every method of a trial. A client's stream does not depend on
+the clients that are trained with it.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """Many small tensors to a device in one copy, for which the host does not wait.
 
-To a GPU a copy of a few numbers costs as much host time as several operators, and one that waits
-stops the host until all that was asked of the GPU before is done.
+To a GPU a copy of a few numbers costs as much host time as several operators. A copy that waits
+stops the host until the GPU has done all that was asked of it before.
 Evidence: `tests/device/test_counts.py`.
 """
 
@@ -12,7 +12,7 @@ from torch import Tensor
 
 
 def all_to(device: torch.device, tensors: Sequence[Tensor]) -> list[Tensor]:
-    """The tensors on `device`, in the layout they have; those that all lie there are given back.
+    """The tensors on `device`, in the layout they have; those that are all there are given back.
     Otherwise their bytes travel as one tensor: nothing is converted."""
     if all(tensor.device == device for tensor in tensors):
         return list(tensors)

@@ -1,9 +1,10 @@
 """Clusters of equal size: Sinkhorn's algorithm, and Orchestra's local and global clustering.
 
-Papers: Caron et al. 2020 (SwAV), Section 3.1, Eqs. 3 to 5, after Cuturi 2013: the matrix
-exp(scores / ε) is scaled until every prototype has the same mass and every sample has mass one, in
-logarithms, so that no ε underflows. Lubana et al. 2022 (Orchestra), Section 4 and Algorithm 1:
-centroids move to the normalised means of representations that are assigned in this way.
+Papers: Caron et al. 2020 (SwAV), Section 3.1, Eqs. 3 to 5, after Cuturi 2013. The matrix
+exp(scores / ε) is scaled until every prototype has the same mass and every sample has mass one.
+This is done in logarithms, so that no ε underflows. Lubana et al. 2022 (Orchestra), Section 4 and
+Algorithm 1: centroids move to the normalised means of representations that are assigned in this
+way.
 Unstated for Orchestra: how many steps (5) and the sharpness of the assignments (0.05).
 Evidence: `tests/methods/test_clusters.py` (marginals, a plain loop, scipy's optimum, lightly).
 """
@@ -20,8 +21,7 @@ def sinkhorn(
     scores: Tensor, epsilon: float, iterations: int = 3, valid: Tensor | None = None
 ) -> Tensor:
     """Assignments models x samples x prototypes of `scores` (same shape); each sample's sum is 1.
-    `valid`: bool, models x samples; those that count in the balance (at least one), None for
-    all."""
+    `valid`: bool, models x samples; those that count in the balance (at least one). None: all."""
     log_q = scores / epsilon
     for _ in range(iterations):
         sharing = log_q if valid is None else log_q.masked_fill(~valid.unsqueeze(2), -math.inf)

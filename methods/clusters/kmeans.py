@@ -68,7 +68,7 @@ def best_kmeans(
 def lloyd(
     x: Tensor, centres: Tensor, iterations: int, spherical: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """`kmeans` from given centres until none changes; a GPU looks every `_LOOK`th time alone."""
+    """`kmeans` from given centres until no choice changes; GPUs check every `_LOOK` iterations."""
     choice = nearest(x, centres, spherical)
     look = 1 if x.device.type == "cpu" else _LOOK
     for i in range(iterations):

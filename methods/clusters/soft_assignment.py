@@ -1,8 +1,8 @@
-"""Which cluster an image belongs to, by what a training left: a cluster head, or centres.
+"""Which cluster an image belongs to, by a trained cluster head or by trained centres.
 
 A cluster head (`cluster_head.*`) reads the encoder's output, as in contrastive clustering. Centres
-(`centres.mu`, models x clusters x width) lie where the method trained them: in the predictor's
-output if there is a predictor, else in the projector's (fedrlc, Eqs. 9 and 19).
+(`centres.mu`, models x clusters x width) are in the space in which the method trained them. That is
+the predictor's output if there is a predictor, else the projector's (fedrlc, Eqs. 9 and 19).
 Evidence: `tests/methods/test_clustering_objectives.py`.
 """
 

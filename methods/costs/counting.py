@@ -1,12 +1,12 @@
-"""What a client exchanges, computes and holds, counted while a method's own rounds are made.
+"""What a client exchanges, computes and holds, counted while a method's own rounds run.
 
-Papers: mfcl, Section 5.4 (α, β, γ of Tables 3, 4 and 15). No formula of a cost is known here. The
-method makes a few rounds with two to six noise images a client, at the full width of the network.
-Its messages, torch's operators (flops, forward and backward) and what autograd keeps are read off
+Papers: mfcl, Section 5.4 (α, β, γ of Tables 3, 4 and 15). No formula of a cost is used. The method
+runs a few rounds with two to six noise images a client, at the full width of the network. Its
+messages, torch's operators (flops, forward and backward) and what autograd stores are counted
 (`methods.costs.op_trace`). Each count must be a polynomial of degree two in the images of a step,
-since a contrastive loss compares all with all; it is checked on a further size. Weights and what
-is computed from them have shapes alone, so that nothing fills memory. Views are the images
-unchanged: no network draws them. Of clients that receive equally many bytes one takes part alone.
+since a contrastive loss compares all with all; it is checked on a further size. Weights and what is
+computed from them have shapes alone, so that nothing fills memory. Views are the images unchanged:
+no network draws them. Of clients that receive equally many bytes only one takes part.
 Evidence: `tests/methods/test_costs.py`.
 """
 
@@ -46,7 +46,7 @@ class ClientCosts:
 
     @property
     def held(self) -> Fraction:
-        """Bytes of weights, gradients, maps and what is kept."""
+        """Bytes of weights, gradients, maps and what stays with the client between rounds."""
         return self.weights + self.gradients + self.maps + self.kept
 
 

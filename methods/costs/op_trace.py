@@ -27,7 +27,7 @@ class _Handle:
 
 
 class OpTrace:
-    """flops: by torch's formulas; of the rest the most bytes at one time, or in a step."""
+    """`flops`: by torch's formulas. The others: the most bytes at one time, or in one step."""
 
     def __init__(self) -> None:
         self.flops = self.weights = self.gradients = self.now = self.most = 0
@@ -76,7 +76,7 @@ def traced() -> Iterator[OpTrace]:
 
 class Shapes(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Whatever is computed from a tensor on `meta` is on `meta`; the rest is computed. `drawn`:
-    whether new floating-point tensors are on `meta`, too. Of these a decision reads ones."""
+    whether new floating-point tensors are on `meta`, too. Code that reads values gets ones."""
 
     def __init__(self, drawn: bool = False) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -114,13 +114,13 @@ class Shapes(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 def _places(index: Any) -> tuple[Any, ...]:
-    """How many places a mask chooses hangs on its values."""
+    """The number of places that a mask chooses depends on its values."""
     is_mask = isinstance(index, Tensor) and index.dtype == torch.bool and not index.is_meta
     return index.nonzero(as_tuple=True) if is_mask else (index,)
 
 
 def _laid_out(found: Any, args: tuple[Any, ...]) -> Any:
-    """In another layout than the operator's the next layer would copy, and autograd keep both."""
+    """The operator's own layout: else the next layer would copy, and autograd store both."""
     if isinstance(found, tuple):
         return tuple(_laid_out(one, args) for one in found)
     if found is None or found.dim() != _IMAGES:
@@ -132,7 +132,7 @@ def _laid_out(found: Any, args: tuple[Any, ...]) -> Any:
 
 
 def _channels_last(value: Any) -> bool:
-    """Whether channels lie innermost (`is_strides_like_channels_last`, c10/core/MemoryFormat.h)."""
+    """Whether channels are innermost (`is_strides_like_channels_last`, c10/core/MemoryFormat.h)."""
     if not isinstance(value, Tensor) or value.dim() != _IMAGES or not value.numel():
         return False
     least, strides = 1, value.stride()

@@ -1,1 +1,1 @@
-"""What clients have: images, how they are dealt, and random views of them."""
+"""What clients have: images, how they are partitioned, and random views of them."""

@@ -1,4 +1,4 @@
-"""What partitions share: piles of images that are shuffled again when they run out, federations.
+"""What partitions share: random draws without replacement from piles of images, and federations.
 Evidence: `tests/methods/test_partitions.py`."""
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ def proportional(counts: dict[int, int], total: int) -> dict[int, int]:
 def deal_by_class(
     wanted: Sequence[dict[int, int]], labels: Tensor | None, portion: str, seeds: Seeds
 ) -> tuple[Tensor, ...]:
-    """Per client the sorted images that it is dealt; `wanted` holds its images by class. `portion`:
+    """Per client the sorted images that it receives; `wanted` holds its images by class. `portion`:
     `training` or `test`, which names the streams. Raises `ValueError` without labels and where a
     client needs more images of a class than exist."""
     if labels is None:
@@ -47,8 +47,8 @@ def deal_by_class(
 
 
 class Pile:
-    """Numbers (images of a class, classes) that are dealt like cards.
-    An empty pile is shuffled again, so uses differ by one at most; no hand holds a number twice."""
+    """Numbers (images of a class, classes) to draw at random, without replacement. An empty pile is
+    shuffled again, so uses differ by one at most; no client draws a number twice."""
 
     def __init__(self, cards: Tensor, stream: torch.Generator) -> None:
         self._cards, self._stream = cards, stream
@@ -86,7 +86,7 @@ def federation_of(
 def counted_out(
     train: ImageSet, test: ImageSet, wanted: Sequence[dict[int, int]], test_size: int, seeds: Seeds
 ) -> tuple[ImageSet, ImageSet, tuple[Tensor, ...], tuple[Tensor, ...]]:
-    """The first four fields of a `Federation` whose clients hold `wanted`, tested in proportion."""
+    """The first four fields of a `Federation`: clients hold `wanted`, test images in proportion."""
     tested = [proportional(counts, test_size) for counts in wanted]
     train_of = deal_by_class(wanted, train.labels, "training", seeds)
     return train, test, train_of, deal_by_class(tested, test.labels, "test", seeds)

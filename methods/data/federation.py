@@ -86,7 +86,7 @@ class Federation:
         return int((counts > 1).sum())
 
     def with_unlabeled(self, images: Tensor, seeds: Seeds) -> Federation:
-        """`images` (uint8) dealt evenly, at random, to the clients that train."""
+        """`images` (uint8) distributed evenly, at random, among the clients that train."""
         assert self.train.labels is not None
         labels = torch.full((len(images),), UNLABELED)
         order = torch.randperm(len(images), generator=seeds.generator("partition", "unlabelled"))

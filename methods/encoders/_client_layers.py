@@ -1,9 +1,9 @@
 """Options of encoders whose first convolutions belong to the clients: MFCL's modules and norms.
 
 Paper: MFCL, Section 5.1 (cut-off layer), Tables 9 to 11, Section 5.5 (TN in FedSimCLR).
-Departures: Table 10's widths occur in no ResNet-50, so the client module as printed takes the place
-of the network's first convolutions, with the pooling at its end in the place of those before it. A
-residual block that is cut through goes on as a plain chain of its other convolutions.
+Deviations: Table 10's widths occur in no ResNet-50. So Table 10's client module replaces the
+network's first convolutions, and the pooling at its end replaces those before the cut. If a cut
+goes through a residual block, the block's other convolutions go on as a plain chain.
 Evidence: `tests/methods/test_modular.py`.
 """
 
@@ -27,8 +27,7 @@ class ClientLayers(Encoder):
 
     `group_channels`: Λ of `group` and `twin`. `twin_variance`: of `twin`, `pooled` as in Eq. 2 or
     `averaged` as in Table 18. `norm_momentum`: of the running statistics of `batch`. `modular`:
-    they are MFCL's client module. `projector_widths`: batch-normalised dense layers on top.
-    """
+    they are MFCL's client module. `projector_widths`: batch-normalised dense layers on top."""
 
     client_layers: NonNegativeInt = 0
     client_norm: Norm = "batch"

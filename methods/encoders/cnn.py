@@ -1,8 +1,8 @@
 """CP-CFL's default encoder: four 3x3 convolutions and a dense layer, all with ReLU.
 
 Paper: CP-CFL, Section 4.1 (64, 128, 192, 256 filters; 96x96x3 in, 256 out).
-Unstated: stride and padding. Stride 2 without padding is the only uniform rule that gives both
-the printed 2.4 M parameters (2,378,304) and 0.17 G flops (82.28 M multiply-adds).
+Unstated: stride and padding. Stride 2 without padding is the only uniform rule that gives both the
+published 2.4 M parameters (2,378,304) and 0.17 G flops (82.28 M multiply-adds).
 Evidence: `tests/methods/test_encoders.py`.
 """
 

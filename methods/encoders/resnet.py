@@ -1,12 +1,12 @@
-"""Residual networks: ResNet-18 and ResNet-50 of CP-CFL, and their smaller and larger kin.
+"""Residual networks: ResNet-18 and ResNet-50 of CP-CFL, and smaller and larger ones.
 
 Paper: He et al. 2016, "Deep residual learning for image recognition"; CP-CFL Section 4.10 and
 Appendices C to E use depths 18 (512 out) and 50 (2048 out).
-Unstated in CP-CFL: stem, block variant, batch normalisation. Table E.22's 1.42 G flops are those
-of the first block version (stride on the first 1x1 convolution, as Keras builds it); torchvision's
-has the stride on the 3x3 one and takes 1.50 G. Convolutions have no bias, since a batch
-normalisation follows each; `norm_momentum` is PyTorch's 0.1 (Keras's would be 0.01 in that sense:
-too slow for the few steps that a client makes in a round).
+Unstated in CP-CFL: stem, block variant, batch normalisation. Table E.22's 1.42 G flops are those of
+the first block version: stride on the first 1x1 convolution, as Keras builds it. Torchvision's has
+the stride on the 3x3 one and takes 1.50 G. Convolutions have no bias, since a batch normalisation
+follows each. `norm_momentum` is PyTorch's 0.1. Keras's would be 0.01 in that sense, too slow for
+the few steps that a client makes in a round.
 Tensor names are torchvision's behind `encoder.`, so that its weights can be copied over.
 Evidence: `tests/methods/test_encoders.py` (torchvision), `tests/methods/test_costs.py` (E.22).
 """
@@ -60,8 +60,7 @@ class ResNet(ClientLayers):
     `depth`: 10, 18, 34 (two 3x3 convolutions a block), 50, 101, 152 (bottlenecks). `version`: where
     a bottleneck has its stride, `v1` on the first 1x1, `v1.5` on the 3x3. `stem`: `imagenet` (7x7
     of stride 2, then a maximum over 3x3 of stride 2) or `cifar` (3x3). `width`: channels of the
-    first stage; each later stage doubles them. `blocks`: per stage, in place of the depth's own.
-    """
+    first stage; each later stage doubles them. `blocks`: per stage, in place of the depth's own."""
 
     depth: Literal[10, 18, 34, 50, 101, 152] = 18
     version: Literal["v1", "v1.5"] = "v1"

@@ -2,8 +2,8 @@
 
 Paper: Simonyan and Zisserman 2015, "Very deep convolutional networks for large-scale image
 recognition"; MFCL Appendix B.2.3 (VGG-16 with batch normalisation, "138 million parameters").
-Departures: without the ImageNet classifier the representation is the mean over places, as images of
-32 x 32 leave one place; images of side 1 are no longer pooled; the classifier has no dropout.
+Deviations: without the ImageNet classifier the representation is the mean over places, as images of
+32 x 32 leave one place. Images of side 1 are no longer pooled. The classifier has no dropout.
 Unstated in MFCL: the dense layers for 32 x 32 images. 138 million weights are those of the ImageNet
 network (138,365,992), of which the convolutions hold 14.7 million.
 Tensor names are torchvision's behind `encoder.`, so that its weights can be copied over.

@@ -9,10 +9,10 @@ from torch import Tensor
 @dataclass(frozen=True)
 class Evaluation:
     """metrics: by name. `per_client`: by name, one value for each client (clients,). `counts`:
-    facts about the evaluation itself (how many clients a metric was undefined for). `predicted`:
-    what a method gives for every client's test images (images x classes each), which the loop
-    scores, for it alone has the labels. `over_clients`: whether scores are mean, variance and SD of
-    the clients' accuracies (`metrics.fairness`), or those of `metrics.classification`."""
+    facts about the evaluation itself (how many clients a metric was undefined for). `predicted`: a
+    method's predictions for every client's test images (images x classes each), which the training
+    loop scores, since only it has the labels. `over_clients`: whether scores are mean, variance and
+    SD of the clients' accuracies (`metrics.fairness`), or those of `metrics.classification`."""
 
     metrics: Mapping[str, float]
     per_client: Mapping[str, Tensor] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What a metric of one's own is: a number from what every client's model predicts."""
+"""What a user's own metric is: a number from what every client's model predicts."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

@@ -1,11 +1,11 @@
 """Accuracy as a mean over clients; F1 and AUROC of all clients' images together, and by client.
 
 Paper: CP-CFL, Tables 3, 4 and B.14-B.19. The text says that local test accuracies are averaged over
-clients. How F1 and AUROC come from many clients is unstated, so both readings are measured:
+clients. How F1 and AUROC come from many clients is unstated. Both interpretations are measured:
 
-* pooled (`f1_macro`, ...): every client's test images, each predicted by that client's own model,
-  are one test set. Taken for CP-CFL: its printed numbers have what pooling brings and means over
-  clients lack (counted in `tables/cpcfl/paper.toml`).
+* Pooled (`f1_macro`, ...): every client's test images, each predicted by that client's own model,
+  are one test set. Taken for CP-CFL: its published values have properties of pooled metrics that
+  means over clients lack (counted in `tables/cpcfl/paper.toml`).
 * `f1_macro_by_client`, ...: the mean over clients, each on its own test images.
 
 Only classes present in a test set enter its metrics; a client of CP-CFL holds four of ten:
@@ -14,14 +14,14 @@ Only classes present in a test set enter its metrics; a client of CP-CFL holds f
   recall of the present ones, but add no F1 of zero of their own.
 * AUROC (one-vs-rest, one-vs-one; macro, weighted by prevalence): undefined for an absent class, so
   probabilities are restricted to the present classes and divided by their sum. With two present
-  classes every variant is the binary AUROC; with one it is undefined: such clients are left
-  out of the mean and counted (`undefined_auroc`).
+  classes every variant is the binary AUROC. With one it is undefined: such clients are left out of
+  the mean and counted (`undefined_auroc`).
 
-Each metric is counted for all clients in one pass. Areas come from the ranks of scores (Hanley and
-McNeil 1982: the chance that a positive scores above a negative, a tie counting one half; Hand and
-Till 2001: one class against one). With wins[a, b], how often an image of class a has more of a's
-score than one of class b, one against one is wins[a, b] / (n_a n_b), and one against the rest the
-sum of wins over b, over n_a (n - n_a).
+Each metric is counted for all clients in one pass. Areas come from the ranks of scores. An area is
+the chance that a positive scores above a negative, a tie counting one half (Hanley and McNeil
+1982). Hand and Till 2001 compare one class against one. Let wins[a, b] be how often an image of
+class a has more of a's score than one of class b. One against one is wins[a, b] / (n_a n_b). One
+against the rest is the sum of wins over b, over n_a (n - n_a).
 Clients that share their predictions (one model, one test set) count once, weighted by their number.
 Evidence: `tests/methods/test_classification.py` (scikit-learn, counting pairs, by hand).
 """
@@ -50,9 +50,9 @@ def wins(
     scores: Array, labels: Array, owner: Array, clients: int, weight: Array | None = None
 ) -> Array:
     """How often class a beats class b in column a, ties half: clients x classes x classes.
-    `scores`: images x classes. `labels`, `owner`: int64, images; the class, and the client (from 0)
-    whose images alone an image is compared with. `weight`: int64, images; how often each counts,
-    None for once. On the diagonal stand the pairs of one class."""
+    `scores`: images x classes. `labels`, `owner`: int64, images; the class, and the client (from
+    0). Only images of one client are compared. `weight`: int64, images; how often each counts, None
+    for once. The diagonal has the pairs of one class."""
     images, classes = scores.shape
     weight = np.ones(images, dtype=np.int64) if weight is None else weight
     won = np.zeros((clients, classes, classes))

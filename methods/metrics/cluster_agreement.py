@@ -2,7 +2,7 @@
 
 Papers: fedrlc, Section VII-A (clustering accuracy, NMI, ARI); its Figure 5 (silhouette, our measure
 of what a map shows). CP-CFL, Figure 5, shows which clusters clients choose and says that they are
-right almost at once; `cluster_recovery` puts a number on it, the clustering accuracy of clients.
+right almost at once. `cluster_recovery` measures this: the clustering accuracy of clients.
 Unstated: NMI's mean (arithmetic, as scikit-learn's default and contrastive clustering's code).
 Evidence: `tests/methods/test_metrics.py` (all matchings, formulas over counts).
 """

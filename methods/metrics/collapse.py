@@ -1,7 +1,8 @@
 """Whether representations have collapsed to a point.
 
-The spread of representations brought to length one, times the root of their width (Chen and He
-2021, Section 4.1): about 1 for directions spread evenly, 0 when all images are represented alike.
+The spread of representations, brought to length one, times the root of their width (Chen and He
+2021, Section 4.1). It is about 1 for directions spread evenly, 0 when all images are represented
+alike.
 Evidence: `tests/methods/test_metrics.py`.
 """
 

@@ -2,9 +2,9 @@
 
 Papers: Calibre, Section III-A (fairness is a low variance of the clients' test accuracies), Figures
 3 and 4 (variance), Table I (standard deviation); MFCL, Figure 7 (classes of a client).
-Unstated: population or sample variance; the population's is taken, since the clients are all there
-are. Accuracies are fractions: a standard deviation of 10.58 points is a variance of 0.0112, of
-the size of the differences that Section V prints.
+Unstated: population or sample variance; the population's is taken, since there are no other
+clients. Accuracies are fractions: a standard deviation of 10.58 points is a variance of 0.0112, of
+the size of the differences in the paper's Section V.
 Evidence: `tests/methods/test_classification.py` (by hand).
 """
 

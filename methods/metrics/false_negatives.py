@@ -28,7 +28,7 @@ def expected_ratio(class_counts: Tensor, bank_sizes: Tensor, local: bool, remote
     """Expected ratio for each client (clients,), if banks are random samples of their clients.
     `class_counts`: clients x classes, images; `bank_sizes`: clients, features in each client's
     bank. `local`, `remote`: whether the own and the other clients' banks are negatives. NaN without
-    any."""
+    either."""
     share = class_counts.double() / class_counts.sum(dim=1, keepdim=True)
     own = torch.eye(len(share), dtype=torch.float64, device=share.device)
     weight = (own * local + (1 - own) * remote) * bank_sizes.double()

@@ -1,9 +1,9 @@
 """Metrics of images: relevance, the error of rebuilt images, saliency.
 
-Cross-dataset relevance (CP-CFL, Section 4.3 and Table 5): how alike an encoder finds pre-training
-and client images, by 300 images of each data set and the mean of Eq. 7 over all pairs of their
-representations. Unstated: pairs of identical images are left out, so that overlap does not raise
-the score; of a smaller data set all are taken; without activity Eq. 7 is undefined, and is 0.
+Cross-dataset relevance (CP-CFL, Section 4.3 and Table 5) is how alike an encoder finds pre-training
+and client images. It is the mean of Eq. 7 over all pairs of representations of 300 images of each.
+Unstated: pairs of identical images are left out, so that overlap does not raise the score. Of a
+smaller data set all images are taken. Eq. 7 is undefined without activity, and is 0 there.
 Saliency (Simonyan et al. 2014, "Deep inside convolutional networks"): the largest absolute
 derivative over a pixel's channels.
 Evidence: `tests/methods/test_metrics.py` (a loop over Eq. 7), `tests/methods/test_protocols.py`.

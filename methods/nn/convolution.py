@@ -1,16 +1,16 @@
 """Convolutions as matrix products: of stacked models, where few pixels come out, in bfloat16.
 
-**Stacked models**: a batched product over image patches. The images of a model lie as channels x
-height x width x batch, the batch innermost: a patch then consists of long contiguous runs, and the
-result has the layout that the next layer wants. Patches are made for a few models at a time, so
-that they stay in the cache, and again in the backward pass, which saves kernel² times the memory.
+**Stacked models**: a batched product over image patches. Images are stored as channels x height x
+width x batch, the batch innermost. A patch then consists of long contiguous runs, and the result
+has the layout that the next layer wants. Patches are made for a few models at a time, so that they
+stay in the cache, and again in the backward pass, which saves kernel² times the memory.
 **A single pixel**: the part of the kernel that the image reaches is a dense layer.
 **A single model with few pixels and many weights**, and **in bfloat16** wherever the patches stay
-in the cache: one product over patches that are kept. The bounds below are where this was measured
+in the cache: one product over patches that are stored. The bounds below are where this was measured
 to be faster than the library, on one thread of an AVX-512 processor (GPUs were not measured).
-**Single pixels apart** (kernels of 1x1 with a stride): with few channels, innermost, on processors
-with AVX2 and no AVX-512, oneDNN's gradient of the weights writes beyond its memory (oneDNN issue
-6035). There the pixels that are read are taken first, and the convolution needs no stride.
+**Kernels of 1x1 with a stride**: oneDNN's gradient of the weights writes beyond its memory (oneDNN
+issue 6035) for few channels, innermost, on processors with AVX2 and no AVX-512. There the pixels
+that are read are taken first, and the convolution needs no stride.
 Evidence: `tests/methods/test_layers.py` compares values and gradients with `torch.nn`.
 """
 
@@ -143,7 +143,7 @@ def _add_patches(
 
 
 class _StackedConv2d(torch.autograd.Function):
-    """`stacked_conv2d` on images that lie as models x channels x height x width x batch."""
+    """`stacked_conv2d` on images stored as models x channels x height x width x batch."""
 
     @staticmethod
     def forward(

@@ -268,7 +268,7 @@ class MaxPool2d(Layer):
 
 
 class Sequential(Layer):
-    """Layers one after the other; what lies between them is in the declared precision."""
+    """Layers one after the other; what passes between them is in the declared precision."""
 
     def __init__(self, *layers: Layer) -> None:
         self.layers = layers

@@ -1,8 +1,8 @@
 """MFCL's client modules and their decoders as plain lists of layers.
 
-Paper: MFCL, Tables 9 and 10 and Section 5.1. Both tables follow one rule: the client module is the
+Paper: MFCL, Tables 9 and 10 and Section 5.1. Both tables follow one rule. The client module is the
 first convolutions of a VGG (64, 64, 128, 128, ...) and one pooling at its end, whatever network
-follows it; the decoder has the same convolutions transposed in reverse order, and one more among
+follows it. The decoder has the same convolutions transposed in reverse order, and one more among
 the image's channels. Every layer but the last has a norm (TN: scale, shift by channel) and ReLU.
 Unstated: the modules of other cuts (the same rule is taken), and biases (taken in every
 convolution, as Keras has them). The decoder never undoes the pooling: it returns half the side.

@@ -1,8 +1,8 @@
 """MFCL's network in its two modules: what clients train, and what the second server trains.
 
 Paper: MFCL, Section 2.1; Tables 9 and 10 (`mfcl_modules`), Table 11 (projection layers).
-Departures: a transposed convolution of stride 1 with padding 1 is a convolution with the kernel
-turned round, and is written as one here: the same functions, the same number of weights.
+Deviation: a transposed convolution of stride 1 with padding 1 is written as a convolution with the
+kernel turned round. The functions and the number of weights are the same.
 Evidence: `tests/methods/test_modular.py`.
 """
 

@@ -3,7 +3,7 @@
 Papers: Wu and He 2018 (GN); MFCL, Section 3.3, Eqs. 2 and 3 (TN). TN normalises a group of channels
 of both augmented views of one image together. A batch of 2K views holds the first views of all K
 images and then the second ones, as MFCL's client mini-batch does (Section 2.1).
-Departures: Eq. 2 read literally does not divide by the number of pixels; here mean and variance
+Deviations: taken literally, Eq. 2 does not divide by the number of pixels; here mean and variance
 are over channels and pixels. `variance = "averaged"` is the form of Table 18: the mean of the
 views' own variances, smaller than the pooled one by a quarter of the squared difference of the
 views' means. Scale and shift are per channel, as in Table 18 (Eq. 3 has one of each for a layer).
@@ -59,8 +59,7 @@ class GroupNorm(Layer):
 
 class TwinNorm(GroupNorm):
     """GN over both views of an image: in training, image k of the batch and image K + k are twins.
-    `variance`: `pooled` (Eq. 2), `averaged` (Table 18). `ValueError` for an odd batch in
-    training."""
+    `variance`: `pooled` (Eq. 2), `averaged` (Table 18). Training on odd batches: `ValueError`."""
 
     def __init__(
         self,

@@ -4,10 +4,10 @@
 TF32 by themselves. `tf32`: float32 numbers whose products keep 11 bits, on GPUs. `bf16`: numbers of
 8 bits, summed up in float32 by the processor.
 
-Only networks ask: convolutions and dense layers cast what they read, and what lies between them
-stays in bf16. Weights, their gradients and moments, statistics of normalisation, losses, clusters,
-averages and what is sent are float32 in each of the three.
-Papers do not say theirs, so it is a reading; docs/notes/precision.md has what was measured.
+Only networks use it: convolutions and dense layers cast what they read, and what passes between
+them stays in bf16. Weights, their gradients and moments, statistics of normalisation, losses,
+clusters, averages and what is sent are float32 in each of the three.
+Papers do not state theirs, so it is an interpretation; docs/notes/precision.md has measurements.
 Evidence: `tests/methods/test_precision.py` (torch.nn under autocast).
 """
 
@@ -37,7 +37,7 @@ def refusal(precision: str, device: torch.device | str) -> str | None:
 
 
 def warning(precision: str, device: torch.device | str) -> str | None:
-    """What is to be said of `precision` on `device` before hours are spent on it, or None."""
+    """What a user should know of `precision` on `device` before a long run, or None."""
     if precision == "bf16" and torch.device(device).type == "cpu" and not _has_bf16():
         return (
             "precision bf16: this processor has neither avx512_bf16 nor AMX nor ARM's bf16, so "
@@ -92,7 +92,7 @@ def is_tf32() -> bool:
 
 @contextmanager
 def products(in_tf32: bool) -> Iterator[None]:
-    """For a block of one network: its matrix products on a card, which losses share, in TF32."""
+    """For a block of one network: its matrix products on a GPU, which losses share, in TF32."""
     if not in_tf32:
         yield
         return

@@ -1,6 +1,6 @@
-"""What a learner keeps besides trained weights: a queue of features, a slowly moving copy.
+"""What a learner holds besides trained weights: a queue of features, a slowly moving copy.
 
-A queue starts empty and counts how much of it is filled: noise in place of features that do not
+A queue starts empty and counts how much of it is filled. Noise in place of features that do not
 exist yet (as in the code of He et al. 2020) would stay for whole rounds where clients hold few
 images. Entries stand newest first, so the size need not be a multiple of the batch.
 A copy of encoder and projector (BYOL's target, MoCo's key network) has the names of the weights

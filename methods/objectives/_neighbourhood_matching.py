@@ -1,10 +1,10 @@
-"""Neighbourhood matching: be sure of each of the nearest features, one at a time.
+"""Neighbourhood matching: match a feature with certainty to each of its nearest features in turn.
 
-Paper: FCL, Section 5, Eqs. 7 to 11. Candidates are drawn from the banks (Eq. 7), the most similar
-are neighbours (Eq. 8); for each neighbour, the entropy of the probability of being matched to it or
-to a candidate that is no neighbour (Eqs. 9 and 10) is minimised (Eq. 11).
-Reading: features have length one, so the cosine of Eq. 8 and the product of Eq. 10 are the same
-number. Candidates receive no gradient, being features of the past.
+Paper: FCL, Section 5, Eqs. 7 to 11. Candidates are drawn from the banks (Eq. 7), and the most
+similar are neighbours (Eq. 8). Eq. 11 minimises an entropy for each neighbour: of the probabilities
+of a match to it or to a candidate that is no neighbour (Eqs. 9 and 10).
+Interpretation: features have length one, so the cosine of Eq. 8 and the product of Eq. 10 are the
+same number. Candidates receive no gradient, being features of the past.
 Evidence: `tests/methods/test_fcl.py` against a literal transcription.
 """
 

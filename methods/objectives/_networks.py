@@ -40,8 +40,7 @@ class Predicting(Objective):
     `projector_output_norm`: whether the projector's last layer is batch-normalised, as CP-CFL says
     of both layers and as Chen and He do for SimSiam. In the code of Grill et al. for BYOL
     (deepmind-research, `byol/utils/networks.py`) and in that of FedEMA for both (EasyFL,
-    `applications/fedssl/model.py`) it is not.
-    """
+    `applications/fedssl/model.py`) it is not."""
 
     positive_samples: ClassVar[bool] = True
     projector: ClassVar[bool] = True

@@ -5,18 +5,18 @@ K-means; a prototype is the mean of a cluster's members in one view.
 
 * L_n (line 17 and the formula in the text): a sample of one view should be nearest to the prototype
   that its cluster has in the other view.
-* L_p (lines 8 to 12): the two views' prototypes of a cluster, means of the projections h, are a
-  positive pair of NT-Xent, prototypes of other clusters are its negatives.
+* L_p (lines 8 to 12) is NT-Xent over prototypes, here means of the projections h. A cluster's two
+  prototypes, one of each view, are a positive pair; those of other clusters are its negatives.
 
-Readings. Algorithm 1 uses the clusters K_r (line 8) before it computes them (line 13): they come
-first here. N_k is counted for each view, since one number cannot be a mean's in both. L_n has
-three inequivalent forms in print: line 17 leaves the positive out of the denominator and compares
-samples, the text's formula has no logarithm and a sum over prototypes. Taken is the softmax of
-prototypical networks to which the text refers, as a mean cross-entropy over samples. With vectors
-of length one, its distance and line 17's product are the same: -|z - v|² = z·v / 0.5 - 2, so the
-temperature is that of the product. Prototypes come from the second view and samples from the first
-(the text and line 15 say both orders).
-Unstated: a cluster without members in one of the views has no prototype there: it is left out of
+Interpretations: Algorithm 1 uses the clusters K_r (line 8) before it computes them (line 13); here
+they come first. N_k is counted for each view, since one number cannot be a mean's in both. The
+paper has three inequivalent forms of L_n. Line 17 leaves the positive out of the denominator and
+compares samples; the text's formula has no logarithm and a sum over prototypes. The code takes the
+softmax of prototypical networks, to which the text refers, as a mean cross-entropy over samples.
+With vectors of length one, its distance and line 17's product are the same:
+-|z - v|² = z·v / 0.5 - 2. So the temperature is that of the product. Prototypes come from the
+second view and samples from the first (the text and line 15 say both orders).
+Unstated: a cluster without members in one of the views has no prototype there. It is left out of
 L_p, and in L_n together with its samples. K-means is by cosine, starts from the batch's first
 images (batches are in random order), and has as many clusters as images if those are fewer.
 Evidence: `tests/methods/test_calibre.py` against plain loops.
@@ -39,8 +39,7 @@ def clusters(
     z_a: Tensor, z_b: Tensor, n_prototypes: int, normalised: bool = True
 ) -> tuple[Tensor, Tensor, int]:
     """The cluster of each sample of either view, int64, models x batch, and how many there are.
-    `z_a`, `z_b`: encodings, models x batch x dim. `normalised`: by cosine, else by Euclidean
-    distance."""
+    `z_a`, `z_b`: encodings, models x batch x dim. `normalised`: by cosine, else Euclidean."""
     z = torch.cat([z_a, z_b], dim=1)
     if normalised:
         z = F.normalize(z, dim=2)

@@ -1,10 +1,11 @@
 """Soft clusters that are trained with the networks: losses, and learners with trained centres.
 
 Papers: fedrlc, Section III-B (Eqs. 6 to 12, 14, 15), after Li et al. 2021 and Xie et al. 2016.
-Readings, where the printed equations cannot be meant: Eqs. 6, 17 and 32 add the entropy of the
-cluster sizes to a minimised loss, which rewards collapse into one cluster; it is subtracted, as Li
-et al. do. The exponent of Eq. 8 is -1, which one degree of freedom gives, not the printed -1/2. The
-columns' contrastive loss is NT-Xent (`methods.objectives.simclr`), which keeps the positive pair.
+Interpretations, where the published equations cannot be meant: Eqs. 6, 17 and 32 add the entropy of
+the cluster sizes to a minimised loss, which rewards collapse into one cluster. It is subtracted, as
+Li et al. do. The exponent of Eq. 8 is -1, which one degree of freedom gives, not the paper's -1/2.
+The columns' contrastive loss is NT-Xent (`methods.objectives.simclr`), with the positive pair in
+the denominator.
 Unstated: the target distribution is taken over the batch, and no gradient flows through it.
 Evidence: `tests/methods/test_clustering_objectives.py` (plain loops and numpy).
 """
@@ -21,7 +22,7 @@ from .simclr import nt_xent
 
 
 def cluster_contrast(c_a: Tensor, c_b: Tensor, temperature: float) -> Tensor:
-    """Eq. 6 as read above, (models,); `c_a`, `c_b`: soft labels, models x batch x clusters."""
+    """Eq. 6 as taken above, (models,); `c_a`, `c_b`: soft labels, models x batch x clusters."""
     columns = nt_xent(c_a.transpose(1, 2), c_b.transpose(1, 2), temperature)
     return columns - size_entropy(c_a) - size_entropy(c_b)
 
@@ -58,10 +59,9 @@ def embedded_clustering(z_a: Tensor, z_b: Tensor, centres: Tensor) -> Tensor:
 def crossed_divergence(
     q_a: Tensor, q_b: Tensor, target_a: Tensor, target_b: Tensor, select: bool = True
 ) -> Tensor:
-    """FedRLC's Eqs. 23 and 24, (models,): online soft labels (q) of one view against the target
-    distribution of the other view in the target network; all models x batch x clusters. `select`:
-    only images whose two hard labels agree count (Eq. 24), in a mean over the whole batch.
-    """
+    """FedRLC's Eqs. 23 and 24, (models,): one view's online soft labels (q) against the other
+    view's target distribution in the target network; all models x batch x clusters. `select`: only
+    images whose two hard labels agree count (Eq. 24), in a mean over the whole batch."""
     loss = torch.zeros(q_a.shape[0], device=q_a.device)
     for q, target in ((q_a, target_b), (q_b, target_a)):
         each = divergence(target_distribution(target), q)

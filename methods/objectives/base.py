@@ -36,8 +36,7 @@ class Learner(ABC):
     @abstractmethod
     def loss(self, state: State, memory: State, views: Views, labels: Tensor | None) -> Tensor:
         """Loss of each model (models,), from `views`: each models x batch x C x H x W in [0, 1].
-        `labels`: int64, models x batch. Running statistics in `state` and `memory` move in
-        place."""
+        `labels`: int64, models x batch. Running statistics in `state` and `memory` are updated."""
 
     def update(self, state: State, memory: State) -> None:  # noqa: B027
         """Changes `memory` in place after an optimiser step."""

@@ -1,12 +1,12 @@
 """BYOL: from one view, predict what a slowly moving copy of the network makes of the other.
 
 Paper: CP-CFL, Sections 3.3.2 (Eqs. 9-11, Grill et al. 2020) and 4.1 (`_networks`, rate β = 0.9).
-Departures: Eq. 9's norm equals its right-hand side only for vectors of length one, so the code
+Deviations: Eq. 9's norm equals its right-hand side only for vectors of length one, so the code
 computes 2 - 2 Sim. Eq. 11 says θ'_q; the target has no predictor, so the projector θ'_g is meant.
-Unstated: the two directions are averaged (Adam ignores the factor), or added (`sum_directions`) as
-in fedrlc's Eq. 3, where SGD does not; batch normalisation sees one view at a time, and in the
-target too uses the statistics of the batch, as in Grill et al.; Eqs. 10 and 11 move trained weights
-only, the target keeps running statistics of its own.
+Unstated: the two directions are averaged, or added (`sum_directions`) as in fedrlc's Eq. 3. The
+factor matters for SGD, not for Adam. Batch normalisation sees one view at a time, and uses the
+batch's statistics in the target too, as in Grill et al. Trained weights alone move by Eqs. 10 and
+11; the target has running statistics of its own.
 Evidence: `tests/methods/test_objectives.py` (torch.nn, loops over Eqs. 9 to 11, lightly).
 """
 

@@ -1,7 +1,7 @@
 """BYOL on representations plus contrastive clustering's contrast of clusters.
 
 Paper: fedrlc, Eqs. 17 and 18 (NC+C): a cluster head on the online encoder gives soft labels.
-Departure: the paper's encoder includes BYOL's projector; the head reads the output of the encoder
+Deviation: the paper's encoder includes BYOL's projector; the head reads the output of the encoder
 proper, as in contrastive clustering (Li et al. 2021) and in C+C. As many clusters as classes.
 Unstated: the cluster head's hidden width (as wide as the encoder's output).
 Evidence: `tests/methods/test_clustering_objectives.py`.

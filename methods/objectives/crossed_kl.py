@@ -3,8 +3,8 @@
 Paper: fedrlc, Section V-B, Eqs. 23 to 25. Online soft labels of one view are drawn to the target
 distribution of the other view's in the target network, over images whose two hard labels agree
 (`methods.objectives._soft_clusters.crossed_divergence`).
-Readings: online representations are the predictor's output and target ones the target projector's,
-as in Section III-A, so that both lie in the space in which the centres are trained.
+Interpretation: online representations are the predictor's output and target ones the target
+projector's, as in Section III-A, so that both are in the space in which the centres are trained.
 Unstated: centres begin at random here; `methods.federated.self_supervised.fedrlc` sets them by
 K-means before the first round. As many centres as classes.
 Evidence: `tests/methods/test_clustering_objectives.py`.

@@ -1,9 +1,9 @@
 """MoCo: a query attracts the key of the same image and repels a queue of earlier keys.
 
-Paper: He et al. 2020, Eqs. 1 and 2 and Algorithm 1, with the projector of two layers and the
-temperature 0.2 of Chen et al. 2020 (MoCo v2); FCL's Eq. 1 is the same loss. Keys come from a
-slowly moving copy of the network: θ_k ← m θ_k + (1 - m) θ_q.
-Departures: the queue starts empty (`_memory`). Shuffled batch normalisation is left out: it stops a
+Paper: He et al. 2020, Eqs. 1 and 2 and Algorithm 1. The projector of two layers and the temperature
+0.2 are those of Chen et al. 2020 (MoCo v2). Keys come from a slowly moving copy of the network:
+θ_k ← m θ_k + (1 - m) θ_q. The loss is also FCL's Eq. 1.
+Deviations: the queue starts empty (`_memory`). Shuffled batch normalisation is left out: it stops a
 device from recognising the images of its own sub-batch, and batches are not divided here. Running
 statistics of the copy move with its own batches, as in the code of He et al.
 Evidence: `tests/methods/test_objectives_with_memory.py` (a plain loop over Eq. 1, a deque).

@@ -1,12 +1,12 @@
 """Orchestra's local objective: agree with a slow copy on which global cluster an image belongs to.
 
 Paper: Lubana et al. 2022, "Orchestra: unsupervised federated learning via globally consistent
-clustering", Section 4: the target network's soft assignment of one view to the global centroids is
-predicted by the online network from the other view (cross-entropy at temperature T); predicting by
-how many quarter turns a view was turned keeps the network from degenerating.
+clustering", Section 4. The target network assigns one view softly to the global centroids. The
+online network predicts this from the other view (cross-entropy at temperature T). Predicting by how
+many quarter turns a view was turned keeps the network from degenerating.
 Unstated: which image is turned how far (by its place in the shuffled batch, modulo 4). The global
 centroids are in memory as `centroids` (models x clusters x width) and are random until a server
-sends others; representations of the target network are queued there for the local clustering.
+sends others. The target network's representations are queued there for the local clustering.
 Evidence: `tests/methods/test_orchestra.py`.
 """
 
@@ -28,8 +28,7 @@ CENTROIDS, QUEUE, TURNS = "centroids", "projections", 4
 
 
 def cluster_loss(online: Tensor, target: Tensor, centroids: Tensor, temperature: float) -> Tensor:
-    """Cross-entropy of assignments, (models,); `centroids`: models x clusters x width, length
-    one."""
+    """Cross-entropy of assignments, (models,); unit `centroids`: models x clusters x width."""
     scores = centroids.transpose(1, 2) / temperature  # models x width x clusters
     wanted = torch.bmm(target, scores).softmax(2)  # models x batch x clusters
     return -(wanted * torch.bmm(online, scores).log_softmax(2)).sum(2).mean(1)

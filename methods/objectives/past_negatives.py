@@ -3,10 +3,10 @@
 Paper: fedrlc, Section VI, Eqs. 29 to 33. An image is a negative of another unless the soft labels
 that the client's model of the previous round gives to the two are alike. In a client's first round
 the current model's labels choose, and the clustering loss weighs more.
-Readings: Eq. 29's similarity exp(u.v) is at least 1 on soft labels, which would leave no negative
-for the printed threshold 0.999; the Gaussian exp(-|u - v|^2 / 2) is meant (for hard labels it is
-the printed one over its largest value). Eq. 30 is read as NT-Xent is: the positive pair stays in
-the denominator, and both directions are averaged. It has no value for an empty pool: an anchor
+Interpretations: Eq. 29's similarity exp(u.v) is at least 1 on soft labels, so the paper's threshold
+0.999 would leave no negative. The Gaussian exp(-|u - v|^2 / 2) is meant: for hard labels it is the
+paper's similarity divided by its largest value. Eq. 30 is taken as NT-Xent: the positive pair stays
+in the denominator, and both directions are averaged. It has no value for an empty pool: an anchor
 without a negative repels all others instead. In the first steps soft labels are nearly uniform and
 every pool is empty: without repulsion the encoders of digits collapsed.
 Unstated: the past model is in evaluation mode, and labels the very views of the current step.
@@ -53,7 +53,7 @@ def negative_pool(y_own: Tensor, y_other: Tensor, threshold: float) -> Tensor:
 def pnp_contrast(
     z_a: Tensor, z_b: Tensor, y_a: Tensor, y_b: Tensor, temperature: float, threshold: float
 ) -> Tensor:
-    """Eq. 30 as read above, (models,). `z_a`, `z_b`: representations, models x batch x width.
+    """Eq. 30 as taken above, (models,). `z_a`, `z_b`: representations, models x batch x width.
     `y_a`, `y_b`: the soft labels that choose."""
     z_a, z_b = F.normalize(z_a, dim=2), F.normalize(z_b, dim=2)
     positive = (z_a * z_b).sum(2) / temperature  # models x batch

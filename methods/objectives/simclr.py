@@ -1,10 +1,10 @@
 """SimCLR: two views of an image attract each other and repel all other views of the batch.
 
-Paper: CP-CFL, Section 3.3.1, Eq. 8 (Chen et al. 2020); settings of Section 4.1: two dense layers
-of 256, ReLU on the first, temperature 0.1.
-Unstated: biases (all layers have one); how losses of anchors are joined (mean over all 2|B|
-anchors, as Algorithm 1 averages over images); which images share batch statistics in an encoder
-that has them (both views together, as in Chen et al.).
+Paper: CP-CFL, Section 3.3.1, Eq. 8 (Chen et al. 2020); settings of Section 4.1: two dense layers of
+256, ReLU on the first, temperature 0.1.
+Unstated: biases (all layers have one), and how losses of anchors are joined (mean over all 2|B|
+anchors, as Algorithm 1 averages over images). In an encoder with batch statistics both views
+together share them, as in Chen et al.
 Evidence: `tests/methods/test_objectives.py` against a plain loop over Eq. 8 and against lightly.
 """
 

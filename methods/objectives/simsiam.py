@@ -1,8 +1,8 @@
 """SimSiam: from one view, predict the projection of the other, which receives no gradient.
 
 Paper: CP-CFL, Section 3.3.3, Eq. 12 (Chen and He 2021); networks as in BYOL (Section 4.1).
-Unstated: both directions are used and averaged, as in Chen and He ("can also be swapped" in the
-paper); batch normalisation sees one view at a time and learns scale and shift everywhere.
+Unstated: both directions are used and averaged, as in Chen and He (the paper: "can also be
+swapped"). Batch normalisation sees one view at a time and learns scale and shift everywhere.
 Evidence: `tests/methods/test_objectives.py` (torch.nn, a loop over Eq. 12, lightly).
 """
 

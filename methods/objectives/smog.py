@@ -1,13 +1,13 @@
 """SMoG: name the group to which the other view belongs, among groups that move with every batch.
 
 Paper: Pang et al. 2022, "Unsupervised visual representation learning by synchronous momentum
-grouping", Section 3: an image belongs to the nearest group; in every step each group moves to
-g ← β g + (1 - β) mean of its new members, and since the moved groups are what images are compared
-with, gradients reach them through the members; the loss is the cross-entropy over similarities
-divided by a temperature. The grouped view comes from a slowly moving copy of the network; the
-other one passes a predictor. Both heads have two layers with batch normalisation after the first,
-the projector after the last one too.
-Departures: groups begin at random and are never set anew by K-means, as the authors do every 300
+grouping", Section 3. An image belongs to the nearest group. In every step each group moves:
+g ← β g + (1 - β) mean of its new members. Images are compared with the moved groups, so gradients
+reach these through the members. The loss is the cross-entropy over similarities divided by a
+temperature. The grouped view comes from a slowly moving copy of the network; the other one passes a
+predictor. Both heads have two layers with batch normalisation after the first, the projector after
+the last one too.
+Deviations: groups begin at random and are never reset by K-means, as the authors do every 300
 steps: a client of Calibre makes about 120 steps in 200 rounds. The first view is always the
 predicted one (views are drawn alike, so their order carries nothing). The copy's momentum is
 constant. The last normalisation of the projector learns scale and shift.

@@ -1,4 +1,4 @@
-"""Supervised pre-training: a classifier is trained with labels, and its encoder goes on.
+"""Supervised pre-training: a classifier is trained with labels, and only its encoder is used.
 
 Paper: CP-CFL, Section 4.6 (Table 8): the model (θ_f, θ_c) with cross-entropy, then θ_f alone.
 Unstated: augmentation (none; `augmented` turns it on); the head for 100 classes (a layer, as θ_c).

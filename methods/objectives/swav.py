@@ -1,9 +1,9 @@
 """SwAV: predict the cluster assignment of one view from the other.
 
-Paper: Caron et al. 2020, Eqs. 1 to 5 and Section 3.1: scores of features against trained
-prototypes of length one; assignments are balanced over the batch, and over a queue of earlier
-features, by Sinkhorn's algorithm. Prototypes are brought to length one before each step.
-Departures: two views and no smaller crops. Queues (one for each view) start empty and count as far
+Paper: Caron et al. 2020, Eqs. 1 to 5 and Section 3.1. Features have scores against trained
+prototypes of length one. Sinkhorn's algorithm balances assignments over the batch, and over a queue
+of earlier features. Prototypes are brought to length one before each step.
+Deviations: two views and no smaller crops. Queues (one for each view) start empty and count as far
 as they are filled, where the authors' code waits for epochs; prototypes train from the first step.
 Evidence: `tests/methods/test_objectives_with_memory.py` (a plain loop over Eq. 2, lightly).
 """

@@ -1,8 +1,8 @@
 """LARS: SGD whose step in each layer is a fixed share of the layer's weights.
 
-Papers: You et al. 2017, "Large batch training of convolutional networks"; Chen et al. 2020 (SimCLR,
-Appendix B), from whom the settings are: momentum 0.9, weight decay 1e-6, trust coefficient 0.001,
-no adaptation and no decay for biases and normalisations. MFCL trains its second server by it.
+Paper: You et al. 2017, "Large batch training of convolutional networks". Settings are from Chen et
+al. 2020 (SimCLR, Appendix B): momentum 0.9, weight decay 1e-6, trust coefficient 0.001, no
+adaptation and no decay for biases and normalisations. MFCL's second server trains by it.
 Evidence: `tests/methods/test_optim.py` (the update rule in plain numbers; stacked models alone).
 """
 
@@ -29,8 +29,9 @@ class LARS(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
-        """v <- momentum v + lr ratio (g + decay w), w <- w - v, per layer, with ratio = trust |w| /
-        |g + decay w|; 1 where either norm is 0 and for vectors."""
+        """Per layer: v <- momentum v + lr ratio (g + decay w), w <- w - v. Here ratio =
+        trust |w| / |g + decay w|. It is 1 where either norm is 0; vectors have ratio 1 and no
+        decay."""
         for group in self.param_groups:
             for w in group["params"]:
                 if w.grad is not None:

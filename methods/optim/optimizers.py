@@ -24,10 +24,9 @@ class FusedAdam:
     """Adam, or AdamW, by torch's functional form, for weights of `_suits_fused`.
 
     With a few thousand weights the bookkeeping of `torch.optim.Adam` takes longer than the numbers.
-    The kernel goes through memory as it lies, so it sees weights, gradients and moments by views
-    whose last dimension is the innermost: a gradient that lies otherwise than its weight would be a
-    wrong step without an error (torch 2.13).
-    """
+    The kernel follows the order in memory. So it sees weights, gradients and moments by views whose
+    last dimension is the innermost. A gradient in another order than its weight would be a wrong
+    step without an error (torch 2.13)."""
 
     def __init__(
         self, parameters: Iterable[Tensor], lr: float, weight_decay: float, decoupled: bool

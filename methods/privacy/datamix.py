@@ -3,9 +3,9 @@
 Papers: Liu et al. 2020, "DataMix"; MFCL, Section 5.6.1 (on the representations of phase 2).
 Unstated in MFCL: everything but the name. In Liu et al. a client mixes inputs with secret
 coefficients and takes the server's outputs apart again. MFCL's server trains on what it is sent and
-returns nothing to take apart, so here the mixing alone remains: an image's representation is mixed
-with that of another image of the same client, the partner and the coefficient being the same for
-both views, so that two mixed views are still views of one thing.
+returns nothing to take apart, so only the mixing remains. An image's representation is mixed with
+that of another image of the same client. Partner and coefficient are the same for both views, so
+that two mixed views are still views of one thing.
 Evidence: `tests/methods/test_privacy.py`.
 """
 
@@ -45,7 +45,7 @@ def _partners(n: int, generator: torch.Generator, least: float) -> tuple[Tensor,
 
 
 def joined(mixtures: Sequence[Mixture]) -> Mixture:
-    """Those of several clients as one, their images one client's after the other's."""
+    """The mixtures of several clients as one, one client's images after the other's."""
     partners, before = [], 0
     for one in mixtures:
         partners.append(one.partner + before)
@@ -61,7 +61,7 @@ def mixed(z: Tensor, partners: Tensor, share: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Mixed:
-    """What is left of representations `z` when they leave their clients, mixed as they are read."""
+    """Representations `z` as they leave their clients: mixed when they are read."""
 
     z: Pairs
     mixture: Mixture
@@ -83,6 +83,6 @@ class Mixed:
 
 
 def datamix(z: Tensor, generator: torch.Generator, least: float = 0.5) -> Tensor:
-    """`z`, images x 2 (views) x ... of one client, mixed; λ lies in [least, 1]."""
+    """`z`, images x 2 (views) x ... of one client, mixed; λ is in [least, 1]."""
     drawn = draw_mixture(len(z), 1, generator, least)
     return mixed(z, z[drawn.partner[0].to(z.device)], drawn.share[0])

@@ -2,11 +2,11 @@
 
 Paper: Huang et al. 2020, Algorithm 2 (without public images): k images with random coefficients of
 sum 1, none above 0.65, then a random sign for every value. FCL (Section 3) uploads their features.
-Unstated by FCL: all numbers. Signs need a zero: pixels in [0, 1] are read as offsets from
-mid-grey and are returned to [0, 1], which the encoders expect. Coefficients are uniform among
-those allowed. Every image is mixed into equally many others.
-Limit: signs hide a mixture from an encoder, not from who recovers its pixels: their absolute values
-are the mixture's (Carlini et al. 2021 take mixtures apart from there).
+Unstated by FCL: all numbers. Signs need a zero: pixels in [0, 1] are taken as offsets from mid-grey
+and are returned to [0, 1], which the encoders expect. Coefficients are uniform among those allowed.
+Every image is mixed into equally many others.
+Limit: signs hide a mixture from an encoder, not from an attacker who recovers its pixels. Their
+absolute values are the mixture's (Carlini et al. 2021 take mixtures apart from there).
 Evidence: `tests/methods/test_privacy.py` (a plain loop; an attacker who has the images).
 """
 

@@ -3,8 +3,8 @@
 Paper: MFCL, Section 5.6.1 and footnote 12, the basic form of Bonawitz et al. 2017: every pair of
 clients agrees on a mask that one adds and the other subtracts. Weights are, as there, whole numbers
 modulo 2^64, so that masks are uniform and cancel exactly; they are rounded to steps of 2^-44.
-Departures: the pairs' masks come from the trial's random streams, not from a key exchange; clients
-that drop out between masking and the sum are not dealt with.
+Deviations: the pairs' masks come from the trial's random streams, not from a key exchange. Clients
+that drop out between masking and the sum are not handled.
 Evidence: `tests/methods/test_privacy.py`.
 """
 
@@ -20,8 +20,7 @@ STEPS = 2.0**44
 
 def masked(state: State, shares: Tensor, seeds: Seeds, t: int, clients: Tensor) -> State:
     """What each of `clients` (int64) sends in round `t`: share times weights, masked, int64.
-    `state`: stacked over clients, floating point. `shares`: (clients,), their part in the
-    average."""
+    `state`: stacked over clients, floating point. `shares`: (clients,), their parts of the mean."""
     whole = {
         name: (
             value.double() * shares.double().view(-1, *(1,) * (value.dim() - 1)).to(value.device)

@@ -1,6 +1,6 @@
 """What an evaluation protocol is: from trained weights and data to metrics.
 
-A protocol is a run that starts from another's weights, so that tables share what was trained.
+A protocol is a run that starts from another run's weights, so that tables share trained models.
 """
 
 from abc import ABC, abstractmethod
@@ -27,8 +27,7 @@ class Subject:
     saved. `train`, `test`: images to learn from and to measure on (None without `tests`).
     `federation`: who holds which, for protocols with `federated`. `source`: loads the images on
     which the weights were trained. `augmentation`: for protocols with `draws_views`. `checkpoint`:
-    saves the measurement between its epochs or rounds, and may bring one to go on with.
-    """
+    saves the measurement between its epochs or rounds, and may bring one to go on with."""
 
     network: Layer
     dim: int

@@ -1,7 +1,7 @@
 """Federated fine-tuning: FedAvg with few local labels, from the encoder that a run has trained.
 
-Paper: fcl, Section 6.3. Clients hold what they held before, and each knows the labels of a share of
-its images of each class; encoder and a fresh classifier are trained together by supervised FedAvg.
+Paper: fcl, Section 6.3. Clients hold the same images as before, and each knows the labels of a
+share of its images of each class. Supervised FedAvg trains encoder and a fresh classifier together.
 Unstated: everything else (see the specs for what was taken); images are not augmented unless
 `augments` says so. The classifier is the one that FedAvg would start from in the same trial.
 Evidence: `tests/methods/test_fine_tuning.py` (from an untrained encoder it is FedAvg).

@@ -2,9 +2,9 @@
 
 Papers: fedrlc, Section VII-B (AdamW, 0.022); mfcl, Section 5.1; fcl, Section 6.1; after Kolesnikov
 et al. 2019. Options have the spec's values.
-Unstated choices: representations are standardised by the training images' mean and SD, so that one
-learning rate serves encoders of any scale (`standardised`; the code of FedEMA, EasyFL's
-`applications/fedssl/linear_evaluation.py`, does not); no augmentation; the rate of the `cosine`
+Unstated: representations are standardised by the training images' mean and SD, so that one learning
+rate serves encoders of any scale (`standardised`). The code of FedEMA does not do so (EasyFL's
+`applications/fedssl/linear_evaluation.py`). Images are not augmented. The rate of the `cosine`
 schedule falls to zero over all epochs, that of `steps` by `gamma` after each of `milestones`.
 Evidence: `tests/methods/test_fine_tuning.py` (scikit-learn's logistic regression).
 """
@@ -96,8 +96,7 @@ def train_head(
 
 @dataclass(frozen=True)
 class LinearProbe(HeadOptions, Protocol):
-    """Options of `HeadOptions`; `standardised`: each unit to mean 0 and SD 1 over training
-    images."""
+    """Options of `HeadOptions`; `standardised`: units to mean 0 and SD 1 over training images."""
 
     standardised: bool = True
 

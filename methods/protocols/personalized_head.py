@@ -1,7 +1,7 @@
 """Personalised heads: every client trains a linear head of its own on the global encoder.
 
-Paper: Calibre, Section V-A: after training, all clients, novel ones too, download the encoder and
-train a linear head for 10 epochs (SGD, 0.05, batches of 32), accuracies are on own test images.
+Paper: Calibre, Section V-A: after training, all clients, novel ones too, download the encoder. They
+train a linear head for 10 epochs (SGD, 0.05, batches of 32); accuracies are on own test images.
 Unstated: how heads begin (all alike, at random); representations are used as they are.
 Evidence: `tests/methods/test_fine_tuning.py`.
 """

@@ -2,9 +2,10 @@
 
 Paper: MFCL, Section 5.6.2, four cases. C1: the servers collude, so the attacker knows the client
 module; C0: it takes one with random weights. D1: clients apply DataMix; D0: they do not.
-Unstated: everything else (Table 8 shows pictures and names no procedure). The attacker looks for
-pixels whose representation is the one that it was sent, and takes the mean of both rebuilt views
-for the image; `view_error` and `image_error` say how far it is off, over the steps of the attack.
+Unstated: everything else (Table 8 shows pictures and names no procedure). The attacker searches for
+pixels with the representation that it was sent. The mean of both rebuilt views is its estimate of
+the image. `view_error` and `image_error` measure how far these are off, over the steps of the
+attack.
 Evidence: `tests/methods/test_protocols.py`.
 """
 
@@ -40,9 +41,9 @@ def rebuilt(
     learning_rate: float,
     twins: bool,
 ) -> Iterator[Tensor]:
-    """Images in [0, 1], 2n x C x H x W, whose representations by `module` come near `z`. Grey ones
-    first, and then those of every step of Adam on logits of pixels. `z`: 2n x ..., the first views
-    of n images and then the second ones (`twins`). `shape`: of an image."""
+    """Images in [0, 1], 2n x C x H x W, whose representations by `module` come near `z`. They are
+    grey at first, then those of every step of Adam on logits of pixels. `z`: 2n x ..., the first
+    views of n images and then the second ones (`twins`). `shape`: of an image."""
     logits = torch.zeros(1, len(z), *shape, device=z.device, requires_grad=True)
     optimizer = torch.optim.Adam([logits], lr=learning_rate)
     yield logits.detach()[0].sigmoid()
@@ -56,8 +57,7 @@ def rebuilt(
 
 @dataclass(frozen=True)
 class Reconstruction(Protocol):
-    """collusion: C1. `mixed`: D1. `victims`: images attacked. steps, learning_rate: of the
-    attack."""
+    """`collusion`: C1. `mixed`: D1. `victims`: images attacked. The others: of the attack."""
 
     tests: ClassVar[bool] = False
     draws_views: ClassVar[bool] = True

@@ -1,13 +1,15 @@
-"""What a client's model looks at in images that are half of one class and half of another.
+"""Which part a client's model responds to in images half of one class and half of another.
 
-Paper: mfcl, Section 5.5 and Figure 4: a "saliency map of gradients" of a picture whose left half is
-a car, the right one an airplane, for two clients with many images of one and few of the other.
-Unstated: what is differentiated (there are no classes to score; the length of the network's output
-is taken, `methods.metrics.images`); how one global network gives a map for each client (the
-client's own module of the last round, before the average, in front of the second server's network);
-where the halves come from (test images).
-The metric is ours: the share of the saliency that lies on the half of the class that the client has
-few images of. A network that sees both halves alike has a share near a half.
+Paper: mfcl, Section 5.5 and Figure 4: a "saliency map of gradients" of a picture with a car on the
+left half, an airplane on the right. Two clients have many images of one and few of the other.
+Unstated, and what is done here:
+* What is differentiated, as there are no classes to score: the length of the network's output
+  (`methods.metrics.images`).
+* How one global network gives a map for each client: by the client's own module of the last round,
+  before the average, in front of the second server's network.
+* Where the halves come from: test images.
+The metric is ours: the share of the saliency on the half of the class that the client has few
+images of. A network that sees both halves alike has a share near a half.
 Evidence: `tests/methods/test_protocols.py`.
 """
 

@@ -1,7 +1,7 @@
-"""How clearly classes are separated in the encoder's output, before any map of it.
+"""How clearly classes are separated in the encoder's output, not in a map, which would distort.
 
-Paper: fedrlc, Figure 5 shows t-SNE maps and prints no number; the mean silhouette coefficient of
-the test images' classes is our measure of what is seen in them. A map distorts.
+Paper: fedrlc, Figure 5 shows t-SNE maps and no number. The mean silhouette coefficient of the test
+images' classes is our measure of what is seen in them.
 Evidence: `tests/methods/test_protocols.py`, `tests/methods/test_metrics.py`.
 """
 

@@ -1,4 +1,4 @@
-"""Where a training by epochs stands, so that it can be saved after any epoch and go on from there.
+"""State of a training by epochs, so that it can be saved after any epoch and go on from there.
 Evidence: `tests/benchmark/test_interrupted.py`."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..state import State
 
 @dataclass
 class Epochs:
-    """All that a training goes on from, after `done` epochs; `memory`: what the loss keeps."""
+    """All that a training goes on from, after `done` epochs; `memory`: what the loss remembers."""
 
     weights: State
     memory: State = field(default_factory=dict)

@@ -103,8 +103,8 @@ def train_clients(
 ) -> State:
     """The models of `clients` (int64) after local training in round `t`, stacked in that order.
     `choice`: int64, (clients,), the model of `pool` that a client starts from. `encoder_epochs`:
-    those that train the encoder (CP-CFL's E_l,f), the first so many or a range, in the others it is
-    frozen; None for all. `views`: of `Supervised`."""
+    those that train the encoder (CP-CFL's E_l,f), the first so many or a range; None for all. In
+    the other epochs it is frozen. `views`: of `Supervised`."""
     if isinstance(encoder_epochs, int):
         encoder_epochs = range(encoder_epochs)
     own_of = [federation.train_of[client] for client in clients.tolist()]

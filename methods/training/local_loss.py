@@ -15,10 +15,10 @@ from ..state import State
 
 @dataclass(frozen=True)
 class LocalOptions:
-    """How a client trains in one round; the optimiser is made anew for each client and round.
-    `optimizer`: a name of `methods.optim.optimizers`, where it says what each of them makes of
-    sgd_momentum and weight_decay; 0 is none. `drop_last`: whether an epoch ends before a last,
-    smaller batch. `clip_norm`: to which a client's gradients of a step are shortened; None: not."""
+    """How a client trains in one round; each client and round has a new optimiser. `optimizer`: a
+    name of `methods.optim.optimizers`, where it says what each of them makes of sgd_momentum and
+    weight_decay; 0 is none. `drop_last`: whether an epoch ends before a last, smaller batch.
+    `clip_norm`: to which a client's gradients of a step are shortened; None: not."""
 
     epochs: int
     batch_size: int
@@ -59,8 +59,7 @@ class Batch:
     `index`: int64, models x batch, into the training portion. `at`: int64, models x batch, the same
     images as positions in each client's own list. `epoch`: from 0. `share`: models x batch, each
     image's weight in the mean, 0 for padding; None where all are alike. `counts`: how many images
-    of each model are no padding, the first ones; None where all are.
-    """
+    of each model are no padding, the first ones; None where all are."""
 
     members: tuple[int, ...]
     index: Tensor
@@ -77,9 +76,9 @@ class Batch:
 
 
 class LocalLoss(ABC):
-    """What clients minimise in one round.
-    state: weights and running statistics of the clients of a step, stacked. client_state: what else
-    each of them has (a momentum encoder, a queue), stacked likewise."""
+    """What clients minimise in one round. `state`: stacked weights and running statistics of a
+    step's clients. `client_state`: what else each of them has (a momentum encoder, a queue),
+    stacked."""
 
     smallest_batch: int = 1
     """Images below which a step is left out (a contrastive loss needs two)."""
@@ -91,7 +90,7 @@ class LocalLoss(ABC):
     @property
     @abstractmethod
     def image_bytes(self) -> int:
-        """Bytes that a step keeps for one image of one model."""
+        """Bytes that a step stores for one image of one model."""
 
     def is_batch_independent(self) -> bool:
         """Whether clients with batches of unlike sizes may share a step.

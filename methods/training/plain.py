@@ -1,8 +1,8 @@
 """Local training of one client: the plain loop. Stacked steps (`stacked.py`) must equal it.
 
-A step takes one batch, computes the client's loss and moves its weights down the gradient. The
-order of images is drawn anew for each epoch, and the last, smaller batch is trained on unless the
-loss needs more images, or the options say to drop it.
+A step takes one batch, computes the client's loss and moves its weights down the gradient. Each
+epoch draws a new order of images. The last, smaller batch is trained on unless the loss needs more
+images, or the options say to drop it.
 Unstated by the papers: whether an optimiser's moments outlive a round. Taken: a fresh one for each.
 Evidence: `tests/methods/test_plain.py` (a network of torch.nn and its optimisers; stacked steps).
 """

@@ -54,13 +54,12 @@ def pretrain(
 ) -> Outcome:
     """Trains `encoder` on `portion` with `objective`.
 
-    The outcome has the metric `loss` (mean over the images of each epoch, counted from 1), the
-    counts `parameters` (trained ones of all networks) and `encoder_parameters`, and the encoder's
-    weights on the CPU. Weights, order and views have streams of their own: every objective of a
-    trial starts from the same encoder and sees the same batches. `checkpoint`: saves the training
-    after epochs, and may bring one to go on with. Raises `ValueError` for fewer than two images or
-    missing labels, `DivergedError`.
-    """
+    The outcome has the metric `loss`, the mean over the images of each epoch, counted from 1. It
+    has the counts `parameters` (trained ones of all networks) and `encoder_parameters`, and the
+    encoder's weights on the CPU. Weights, order and views have streams of their own: every
+    objective of a trial starts from the same encoder and sees the same batches. `checkpoint`: saves
+    the training after epochs, and may bring one to go on with. Raises `ValueError` for fewer than
+    two images or missing labels, `DivergedError`."""
     n, channels, side = portion.images.shape[:3]
     if n < 2:
         raise ValueError(f"pre-training needs at least two images, has {n}")

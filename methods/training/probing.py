@@ -1,9 +1,9 @@
-"""What a network needs for an image, and whether images influence each other, found by trying it.
+"""How much memory a network needs for an image, and whether images influence each other.
 
 Memory: the network runs on torch's `meta` device, which carries shapes only, while a hook adds up
 what autograd would save for the backward pass. Independence: with batch or twin normalisation the
 output for an image depends on the rest of the batch; with convolutions, dense layers and group
-normalisation it does not. No architecture has to declare either.
+normalisation it does not. No architecture has to declare either: both are found by trial.
 Evidence: `tests/methods/test_probing.py`.
 """
 
@@ -26,15 +26,15 @@ _STEP_BYTES_ELSEWHERE = 2 * 2**30
 
 
 def step_bytes(device: torch.device) -> int:
-    """Bytes that the activations and weights of one batched step should take on `device`.
-    One number for a kind of device: how many clients share a step decides the order of sums, so a
-    number of the memory that happens to be free would make results depend on it."""
+    """Bytes that the activations and weights of one batched step should take on `device`. It is one
+    number for a kind of device, since the number of clients that share a step decides the order of
+    sums. If it depended on the memory that is free, results would, too."""
     return _STEP_BYTES.get(device.type, _STEP_BYTES_ELSEWHERE)
 
 
 @lru_cache(maxsize=16)
 def image_bytes(model: Layer, *shape: int) -> int:
-    """Bytes that autograd saves for an input of one of several models, for each layer anew."""
+    """Bytes that autograd saves for an input of one of several models; layers count their own."""
     # Batches are even, because views may come in pairs.
     return max(1, (_saved_bytes(model, 4, shape) - _saved_bytes(model, 2, shape)) // 4)
 

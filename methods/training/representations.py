@@ -1,10 +1,10 @@
 """Training on representations: what a server does with views that clients have encoded for it.
 
-Paper: MFCL, Section 2.1 (training phase 2) and Appendix A.2, Eq. 7: every image comes as several
-vectors of two views each, and the network behind the cut is trained by SimCLR's loss on them.
+Paper: MFCL, Section 2.1 (training phase 2) and Appendix A.2, Eq. 7. Every image has several vectors
+of two views each, and SimCLR's loss on them trains the network behind the cut.
 Memory: the representations of CIFAR-10 take 52 GB (50,000 images x 16 views x 64 x 16 x 16 floats),
-and an epoch reads one vector in eight. So none is kept: of a view its random numbers are, 103 bytes
-in place of 65,536, and whoever reads it has it drawn and encoded again, the same each time.
+and an epoch reads one vector in eight. So none is stored, but the random numbers of each view are,
+103 bytes instead of 65,536. Each time a view is read it is drawn and encoded again, always alike.
 Unstated: an image's vector in a batch (one, drawn for each epoch); when the rate falls (each step).
 Evidence: `tests/methods/test_representations.py`.
 """
@@ -83,8 +83,7 @@ def drawn_pairs(
     streams: Sequence[torch.Generator],
 ) -> DrawnPairs:
     """Pairs of views of the images of several clients, one client after the other. `own`: places of
-    each client's images in `images`. `streams`: one for each client. Raises `ValueError` if there
-    is no image."""
+    each client's images in `images`. `streams`: one for each client. `ValueError` for no image."""
     height, width = images.shape[2:]
     drawn, first, apart, rows = list[Parameters](), list[Tensor](), list[Tensor](), 0
     for held, stream in zip(own, streams, strict=True):
@@ -105,7 +104,7 @@ def drawn_pairs(
 
 @dataclass(frozen=True)
 class Representations:
-    """What `module` makes of drawn pairs of views, encoded anew whenever they are read. `twins`:
+    """What `module` makes of drawn pairs of views, encoded again whenever they are read. `twins`:
     whether the two views of an image pass through `module` as twins."""
 
     module: Forward

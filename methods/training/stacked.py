@@ -1,11 +1,11 @@
 """Local training of many clients as batched steps on stacked weights.
 
-Every client takes exactly the steps of `plain.py`: its batches depend on the trial, the round, the
+Every client takes exactly the steps of `plain.py`. Its batches depend on the trial, the round, the
 client and the epoch, each model's loss is its own, and optimisers work number by number. Clients of
-unlike sizes share steps where the loss is a mean over images that do not influence each other: a
-smaller batch is padded with images of weight 0, and a client with fewer batches pauses until the
-others have finished the epoch. Clients with equally many batches form a piece of the stack; the
-optimiser counts the steps of each piece and passes over those that pause.
+unlike sizes share steps where the loss is a mean over images that do not influence each other. A
+smaller batch is padded with images of weight 0. A client with fewer batches pauses until the others
+have finished the epoch. Clients with equally many batches form a piece of the stack; the optimiser
+counts the steps of each piece and passes over those that pause.
 Evidence: `tests/methods/test_plain.py`, `tests/methods/test_grouping.py`.
 """
 
@@ -58,10 +58,9 @@ def train_stack(
 
 
 class _Images:
-    """The images of clients that train together, and their batches.
-    own: int64, models x most images; rows of smaller clients are padded.
-    held, sizes: how many images each client has, and how many of them an epoch takes.
-    ends: rising numbers of clients, after each of which a piece ends; the last is their count."""
+    """The images of clients that train together, and their batches. `own`: int64, models x most
+    images; rows of smaller clients are padded. `held`, `sizes`: how many images each client has,
+    and how many an epoch takes. `ends`: rising numbers of clients; a piece ends after each."""
 
     def __init__(
         self,

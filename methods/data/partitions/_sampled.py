@@ -1,10 +1,10 @@
 """Clients with equally many images each, some of whom never train.
 
-Paper: Calibre, Section V-A: clients hold D over their number of training images, written (S,
-#samples) or (0.3, #samples); 50 novel clients, besides the 100, are left out of training.
+Paper: Calibre, Section V-A. Clients hold D over their number of training images, written (S,
+#samples) or (0.3, #samples). Besides the 100, 50 novel clients are left out of training.
 Unstated, and what is done here:
-* Whose images the novel clients hold: they are dealt last, by the same rule and from the same
-  images, so they share images with clients that train wherever those have used a class up.
+* Which images the novel clients hold: they receive theirs last, by the same rule and from the same
+  images. So they share images with clients that train wherever those have used up a class.
 * Whether clients may share an image otherwise: only where a class has too few (`dealing`).
 * A client's `test_size` test images: in its training images' class proportions (Section IV-A).
 """
@@ -23,7 +23,7 @@ from .base import Partition
 
 @dataclass(frozen=True)
 class Sampled(Partition):
-    """count: clients that train. `novel`: others, which never do. `samples`, `test_size`: of a
+    """count: training clients. `novel`: others, never trained. `samples`, `test_size`: of a
     client."""
 
     count: PositiveInt = 100

@@ -1,4 +1,4 @@
-"""What a partition is: a rule that deals a training and a test portion to clients."""
+"""What a partition is: a rule that divides a training and a test portion among clients."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -17,4 +17,4 @@ class Partition(ABC):
 
     @abstractmethod
     def deal(self, train: ImageSet, test: ImageSet, n_classes: int, seeds: Seeds) -> Federation:
-        """The clients' data for one trial. Raises `ValueError` if they cannot be dealt that way."""
+        """The clients' data for one trial. Raises `ValueError` if the rule cannot be applied."""

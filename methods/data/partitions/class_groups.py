@@ -1,14 +1,14 @@
-"""Clients in groups that differ in their classes, as CP-CFL deals them.
+"""Clients in groups that differ in their classes, as in CP-CFL.
 
-Paper: CP-CFL, Section 4.1 and Figure 3 (three groups with classes 1-4, 4-7 and 7-10; per client
-two classes with 20 images and two with 5), Section 4.8 (15 to 90 clients in three equal groups).
+Paper: CP-CFL, Section 4.1 and Figure 3: three groups with classes 1-4, 4-7 and 7-10; per client two
+classes with 20 images and two with 5. Section 4.8 has 15 to 90 clients in three equal groups.
 Unstated, and what is done here:
 * Which two of a client's classes are the large ones: drawn at random for each client.
 * Whether clients may share an image. With 60 clients the classes that two groups have in common
   need about all of STL-10's 500 images of a class, with 90 clients more. Images of a class are
-  therefore dealt like cards (`dealing.Pile`), test images too: they are shared only if they must
-  be (`Federation.n_shared_images`), and a client never holds one twice.
-* Size of a client's test set: 50. Printed accuracies of 15, 30, 60, 90 clients are k/750 to k/4500.
+  therefore drawn without replacement (`dealing.Pile`), test images too. They are shared only if
+  they must be (`Federation.n_shared_images`), and a client never holds one twice.
+* Size of a client's test set: 50. Published accuracies of 15 to 90 clients are k/750 to k/4500.
 * A number of clients that the groups do not divide: the first groups have one client more.
 Evidence: `tests/methods/test_partitions.py`.
 """

@@ -1,7 +1,7 @@
-"""Clients whose images of every class are counted out.
+"""Clients with a given number of images of every class.
 
 Paper: mfcl, Figure 4 (one client with 4950 airplanes and 50 cars, one with the opposite).
-Unstated: which images (dealt at random, each to one client while a class lasts, see `dealing`).
+Unstated: which images (random ones, each for one client while a class lasts, see `dealing`).
 Evidence: `tests/methods/test_partitions.py`.
 """
 

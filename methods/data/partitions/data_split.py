@@ -1,9 +1,9 @@
-"""Classes dealt to clients: with K clients and M classes, each has M/K classes of its own.
+"""Classes partitioned among clients: of M classes, each of K clients has M/K of its own.
 
 Papers: fedrlc, Section VII-A ("data-split"), after FedU and FedEMA; fcl's first non-IID setting.
 Unstated: which classes go together (drawn at random for each trial); K that does not divide M, and
-K > M. Taken: the classes lie one after the other on a line, cut into K equal pieces; a class that
-a cut goes through is split in that proportion, its images being dealt at random.
+K > M. Taken: the classes form a row, which is cut into K equal pieces. If a cut goes through a
+class, its images are split at random in that proportion.
 Evidence: `tests/methods/test_partitions.py`.
 """
 

@@ -1,11 +1,11 @@
-"""Classes dealt in shares drawn from a Dirichlet distribution.
+"""Classes partitioned in shares drawn from a Dirichlet distribution.
 
 Papers: fedrlc (Section VII-C, β), mfcl (Section 5.1, ξ), fcl (second non-IID setting), after Hsu et
-al. 2019 and Yurochkin et al. 2019: for each class one draw of its shares over the clients, all
-parameters `alpha`; small values give each class to few clients, large ones deal evenly.
-Unstated: what happens to clients that are left with too few images. Taken: the draw is repeated, at
-most a hundred times, until everybody has `smallest` images; if no draw does (a hundred clients at
-0.01), clients that lack images take them one by one, at random, from the client that holds most.
+al. 2019 and Yurochkin et al. 2019. For each class its shares over the clients are drawn once, with
+all parameters `alpha`. Small values give each class to few clients, large ones to all evenly.
+Unstated: what happens to clients with too few images. Taken: the draw is repeated, at most a
+hundred times, until all have `smallest` images. Where no draw does (a hundred clients at 0.01),
+clients that lack images take them one by one, at random, from the client that holds most.
 Evidence: `tests/methods/test_partitions.py`.
 """
 

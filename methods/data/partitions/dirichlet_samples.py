@@ -1,9 +1,9 @@
 """Distribution-based label skew: class shares from a Dirichlet distribution, sizes all equal.
 
 Paper: Calibre, Section V-A, D-non-i.i.d. with concentration 0.3, written (0.3, #samples).
-Departure: the text divides the data set, which would leave clients with unequal sizes, but writes
-one number of samples; the number is taken, and a class that is used up is dealt again. Shares are
-rounded by largest remainders. More in `_sampled`.
+Deviation: the text divides the data set, which would leave clients with unequal sizes, but writes
+one number of samples. That number is taken, and a class that is used up is drawn from again. Shares
+are rounded by largest remainders. More in `_sampled`.
 Evidence: `tests/methods/test_partitions.py`.
 """
 

@@ -1,8 +1,8 @@
-"""Images dealt at random, equally many to each client.
+"""Images partitioned at random, equally many to each client.
 
-Papers: fedrlc (Section VII-A), fcl (Section 6), whose "IID" says no more.
-Unstated: what becomes of a remainder (the first clients have one image more); the test set
-(every client is measured on all of it, so that one global model has one accuracy).
+Papers: fedrlc (Section VII-A), fcl (Section 6), which say no more than "IID".
+Unstated: what becomes of a remainder (the first clients have one image more), and the test set.
+Every client is measured on all of it, so that one global model has one accuracy.
 Evidence: `tests/methods/test_partitions.py`.
 """
 

@@ -1,9 +1,9 @@
 """Quantity-based label skew: every client holds S classes and equally many images of each.
 
 Paper: Calibre, Section V-A, Q-non-i.i.d., written (S, #samples).
-Unstated: how a client's images are divided among its classes (evenly); which classes it holds
-(drawn at random, all classes equally often while that is possible, so that 100 clients with 2
-classes of CIFAR-10 and 500 images use every image once). More in `_sampled`.
+Unstated: how a client's images are divided among its classes (evenly), and which classes it holds.
+They are drawn at random, all classes equally often while that is possible. So 100 clients with 2
+classes of CIFAR-10 and 500 images use every image once. More in `_sampled`.
 Evidence: `tests/methods/test_partitions.py`.
 """
 

@@ -4,12 +4,12 @@ Paper: CP-CFL, Section 4.1 (flip, random crop, jitter, brightness, channel manip
 reference to Chen et al. 2020). Its strengths are unstated: the defaults are those of Chen et al.
 for ImageNet, in the form that PyTorch codes share (factors in 1 ± strength, hue shifts in turns).
 
-Every image has parameters of its own: one row of uniform numbers, drawn on the generator's device,
-so that a run on a GPU sees the same views (what is done with it: `methods.data.views.pixels`).
-Blur has a window of a tenth of the side (Chen et al.): none below 20 pixels.
+Every image has its own parameters: a row of uniform numbers, drawn on the generator's device. So a
+run on a GPU sees the same views. `methods.data.views.pixels` applies them to the images. Blur has a
+window of a tenth of the side (Chen et al.): none below 20 pixels.
 Supervised training often moves images within a border instead of resizing crops (torchvision's
-`RandomCrop(side, padding)`): such a window comes first, and crops are taken of what it sees.
-Images go through all operations in pieces that the caches hold (docs/notes/benchmarks.md).
+`RandomCrop(side, padding)`): such a window comes first, and crops are taken of what it sees. Images
+go through all operations in pieces that fit the caches (docs/notes/benchmarks.md).
 Evidence: `tests/methods/test_augment.py` (torchvision image by image; distributions).
 """
 
@@ -83,11 +83,10 @@ class Augmentation:
     """Options of the views.
 
     `crop_scale`: bounds of the crop's share of the area; (1, 1) keeps the image. `crop_ratio`:
-    bounds of width / height. `brightness`, `contrast`, `saturation`: factors lie in [max(0, 1 - s),
-    1 + s]. `hue`: shifts lie in ±hue turns, at most 0.5. `blur_sigma`: bounds in pixels.
+    bounds of width / height. `brightness`, `contrast`, `saturation`: factors are in [max(0, 1 - s),
+    1 + s]. `hue`: shifts are in ±hue turns, at most 0.5. `blur_sigma`: bounds in pixels.
     `crop_padding`: pixels around the image, within which a window of its size moves at random
-    before all else. `crop_border`: what lies there, `zero` or the image reflected (`reflect`).
-    """
+    before all else. `crop_border`: what is there, `zero` or the image reflected (`reflect`)."""
 
     crop_scale: tuple[float, float] = (0.08, 1.0)
     crop_ratio: tuple[float, float] = (3 / 4, 4 / 3)

@@ -1,17 +1,18 @@
 """What is done to the pixels of many images at once: crops, mirroring, blur, colour.
 
-A row of a resized crop mixes two rows of the image: rows of all images form one table, from which
-`embedding_bag` gathers pairs with their shares, so that views read the originals without copies.
-Columns are then one small matrix product per image, all channels together. Antialiasing does not
-arise: resizing only enlarges, where bilinear interpolation with and without it agree.
+A row of a resized crop mixes two rows of the image. Rows of all images form one table, from which
+`embedding_bag` gathers pairs with their shares: views read the originals without copies. Columns
+are then one small matrix product per image, all channels together. Antialiasing does not arise:
+resizing only enlarges, where bilinear interpolation with and without it agree.
 
 Every image has its own colour factors and its own order of the operations. Brightness, contrast and
-saturation are all x' = M x + b, cut to [0, 1], where M is a 3x3 matrix and b is nothing but the
-mean grey for contrast: f x + (1 - f) y with y = 0 for brightness, the mean grey for contrast, the
-grey version for saturation. Hue turns in HSV, without sorting the channels: with chroma C, darkest
-m and brightest V, a hue h in [-3, 3] sixths of a turn has C |h| = V + G + B - R - 2m and the sign
-of G - B, and the way back is a trapezium per channel (Smith 1978). Colours change in place, on
-images n x C x P (P pixels). On one channel, saturation, hue and greying do nothing.
+saturation with factor f are f x + (1 - f) y, cut to [0, 1]. Here y is 0 for brightness, the mean
+grey for contrast and the grey version for saturation. All are x' = M x + b with a 3x3 matrix M, and
+b is (1 - f) y for contrast, else 0. Hue turns in HSV, without sorting the channels. Let C be the
+chroma, m the darkest and V the brightest channel. A hue h in [-3, 3] sixths of a turn has
+C |h| = V + G + B - R - 2m and the sign of G - B. The way back is a trapezium per channel (Smith
+1978). Colours change in place, on images n x C x P (P pixels). On one channel, saturation, hue and
+greying do nothing.
 Evidence: `tests/methods/test_augment.py` holds every operation against torchvision image by image.
 """
 
@@ -32,7 +33,7 @@ _MIDDLES = (1 / 2, 1 / 3, 2 / 3)
 
 
 def places(start: Tensor, length: Tensor, side: int) -> Tensor:
-    """n x side: where pixels of a resized crop (int64, n) lie on one axis of the image."""
+    """n x side: where pixels of a resized crop (int64, n) are on one axis of the image."""
     pixel = torch.arange(side, device=start.device, dtype=torch.get_default_dtype())
     place = (pixel + 0.5) * (length.unsqueeze(1) / side) - 0.5
     return place.clamp_(min=0).minimum(length.unsqueeze(1) - 1).add_(start.unsqueeze(1))
@@ -69,7 +70,7 @@ def of_all(
 
 
 def column_shares(place: Tensor) -> Tensor:
-    """n x W x W: shares of an image's columns (first) in those that lie at `place` (n x W)."""
+    """n x W x W: shares of an image's columns (first) in those that are at `place` (n x W)."""
     pixel = torch.arange(place.shape[1], device=place.device, dtype=torch.get_default_dtype())
     return (place.unsqueeze(1) - pixel.unsqueeze(1)).abs_().neg_().add_(1).clamp_(min=0)
 
@@ -120,7 +121,7 @@ def _reflected(radius: int, side: int, device: torch.device) -> Tensor:
 
 
 def _mirror(at: Tensor, side: int) -> Tensor:
-    """Where places up to side - 1 beyond the edges of an axis lie, reflected at its last pixels."""
+    """Where places up to side - 1 beyond the edges of an axis are, reflected at its last pixels."""
     return side - 1 - (side - 1 - at.abs()).abs()
 
 
