@@ -1,18 +1,18 @@
 """Records what a paper's headline claims come to on data of other headroom.
 
-    python -m tools.headroom PAPER [--jobs N]
+    python -m tools.headroom PAPER [--jobs N] [--on SET ...]
 
 Trains the tables of the headline claims under the profile `headroom`, on its own data and on the
 sets that `tools/calibration/PAPER.toml` names. Writes tables/PAPER/headroom.json,
-docs/headroom-PAPER.svg and a part of docs/calibration.md. `--drawn` trains nothing: it draws
-from that file.
+docs/headroom-PAPER.svg and a part of docs/calibration.md. `--on` trains on some of those sets, and
+keeps the records of the others. `--drawn` trains nothing: it draws from that file.
 """
 
 import argparse
 import hashlib
 import math
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 
@@ -29,12 +29,14 @@ from tools.found import filled, judged, row, table
 ROOT = Path(__file__).parent.parent
 
 
-def measured(paper: str, jobs: int | None) -> Iterator[OnOtherData]:
-    """Trains what is missing, on the profile's own data set and on the others."""
+def measured(paper: str, some: Sequence[str], jobs: int | None) -> Iterator[OnOtherData]:
+    """Trains what is missing on some sets, without any on the profile's own and all others."""
     spec = load_paper(paper)
     rule = tomllib.loads((ROOT / f"tools/calibration/{paper}.toml").read_text("utf-8"))
     tables = [one.id for one in spec.tables if any(claim.headline for claim in one.claims)]
-    for on in (None, *rule["headroom_on"]):
+    if unknown := set(some).difference(rule["headroom_on"]):
+        raise SystemExit(f"--on {', '.join(unknown)}: not among {rule['headroom_on']}")
+    for on in some or (None, *rule["headroom_on"]):
         report = fedrepro.run(paper, "headroom", tables=tables, on=on, jobs=jobs).report
         name = on or str(spec.profiles["headroom"].data)
         for one in report.tables:
@@ -83,11 +85,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("paper")
     parser.add_argument("--jobs", type=int)
+    parser.add_argument("--on", nargs="+", default=())
     parser.add_argument("--drawn", action="store_true")
     given = parser.parse_args()
     if not given.drawn:
-        found = tuple(measured(given.paper, given.jobs))
+        found = tuple(measured(given.paper, given.on, given.jobs))
         file = ROOT / "tables" / given.paper / FILE
+        if given.on:
+            known = RECORDS.validate_json(file.read_bytes())
+            found = (*(one for one in known if one.data not in given.on), *found)
         file.write_bytes(RECORDS.dump_json(found, indent=1) + b"\n")
     report = judged(given.paper)
     (ROOT / "docs" / f"headroom-{given.paper}.svg").write_bytes(by_headroom(report))
