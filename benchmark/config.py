@@ -19,8 +19,8 @@ _STORED_AS = {"init_from": "start", "init_trial": "start_trial", "seed_block": "
 class RunConfig:
     """One training job, fully described; two cells with equal configs read the same run.
 
-    `stage`: `pretraining` trains an encoder with an objective; `federated` trains clients;
-    `measurement` evaluates the weights that it starts from with a protocol; `costs` counts what a
+    `stage`: `pretraining` trains an encoder with an objective, and `federated` trains clients.
+    `measurement` evaluates the weights that it starts from with a protocol. `costs` counts what a
     client of a federated method exchanges, computes and holds. `method`: registered name of the
     objective, of the federated method or of the protocol. `options`: all of its options, defaults
     included. `data`: name, part, test_part, image_size, channels, images (None for all),

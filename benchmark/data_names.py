@@ -1,6 +1,6 @@
 """The names of data sets, and the module behind each; none is imported, which would take seconds.
 
-A set is called as its module. A family of sets shares a module, with whose name theirs begin.
+A set is called as its module. Sets of a family share a module, and their names begin with its name.
 Data of one's own are a module of another package, by its path or its entry point, or a file
 (`data.own`), below the data folder. Their names may end in `#` and the checksum of the content.
 """

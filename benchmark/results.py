@@ -158,7 +158,7 @@ class TableResult:
 class ChoiceResult:
     """Something that the paper leaves open and that can be run in more than one way. `table`: the
     one that it is about, None for all. `reading`: the alternative under which this report is; None
-    for what is taken. `has_effect`: no where profile or `--set` wins over all of it."""
+    for what is taken. `has_effect`: false where profile or `--set` win over all of it."""
 
     table: str | None
     choice: Unstated
@@ -168,7 +168,7 @@ class ChoiceResult:
 
 @dataclass(frozen=True)
 class Universe:
-    """The answers to all claims, by `3: id`, under some readings."""
+    """The answers to all claims, by `3: id`, under some interpretations."""
 
     readings: tuple[str, ...]
     claims: Mapping[str, ClaimAnswer]
@@ -211,7 +211,7 @@ class Provenance:
 @dataclass(frozen=True, slots=True)
 class External:
     """That numbers were made elsewhere, and what is said of them by who gave them. `protocol`: as
-    declared; only `full`, the published protocol, is held against the print. `note`: their own
+    declared; only `full`, the published protocol, is compared with the paper. `note`: their own
     words. `seeds`: of all values, rising; the trials of a cell stand in this order. `statement`:
     what a reader must know, in a sentence or two."""
 
@@ -272,9 +272,9 @@ class Report:
 
     `external`: None where fedrepro made the numbers. `address`: its DOI, or a page. `readings`: the
     alternatives under which it was run; none means what is taken. `universes`: the claims under
-    other readings (`multiverse`), those taken first. `edited`: files that were edited since its
-    trials were made, if stale ones were asked for. `protected`: whether the profile declares the
-    number of trials; else claims may be wrong in more than 5 % of cases, since a number can be
+    other interpretations (`multiverse`), those taken first. `edited`: files that were edited since
+    its trials were made, if stale ones were asked for. `protected`: whether the profile declares
+    the number of trials. Else claims may be wrong in more than 5 % of cases, since a number can be
     chosen by what was seen. `controls`: tables of positive controls, which no count of tables,
     cells or claims holds. `on_other_data`: headline claims on data of other headroom, as they were
     recorded.

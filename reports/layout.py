@@ -1,4 +1,4 @@
-"""How judged tables are laid out, for every format: grids, number formats, shared departures."""
+"""How judged tables are laid out, for every format: grids, number formats, shared deviations."""
 
 import itertools
 import tomllib
@@ -142,7 +142,7 @@ def places(cell: CellResult) -> int:
 def gathered(
     report: Report, what: Literal["departures", "unstated"]
 ) -> list[tuple[Departure, str]]:
-    """Every departure or unstated setting with its tables, 'all' or '3, fig. 4'; most first."""
+    """Every deviation or unstated setting with its tables, 'all' or '3, fig. 4'; most first."""
     tables: dict[Departure, list[str]] = {}
     for table in report.tables:
         for departure in dict.fromkeys(getattr(table, what)):
@@ -176,7 +176,7 @@ def ranges(positions: Iterable[int]) -> str:
 
 
 def has_more(table: TableResult, cell: CellResult) -> bool:
-    """Whether there is more to say of a cell than its print and its verdict."""
+    """Whether there is more to say of a cell than its published value and its verdict."""
     verdict = cell.verdict
     told = cell.mean is not None or cell.command or cell.note or verdict.working
     return bool(told or verdict.word == "FAILED" or findings_of(table, cell))

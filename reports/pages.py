@@ -37,7 +37,7 @@ def page(
 
 
 def badge(text: str, word: str | None = None) -> Markup:
-    """A word as it looks everywhere, or a text that has it in the word's look."""
+    """A word in the style that it has everywhere, or a text in the style of that word."""
     return Markup('<span class="word {}">{}</span>').format(
         css_class(word or text), printable(text)
     )

@@ -38,8 +38,8 @@ def cells(report: Report, tables: Iterable[TableResult]) -> Iterator[LongRow]:
 
 def trials(report: Report) -> Iterator[LongRow]:
     """A row for each cell and seed that has a value, and how it was made: files edited since,
-    departures from the paper, the series, whose seeds are no pairs of another's, and what was taken
-    where the paper says nothing: readings and a precision."""
+    deviations from the paper, and the series. Seeds of one series are no pairs of another's. Where
+    the paper says nothing, the interpretations and precision that were taken are named."""
     for table in report.tables:
         precision = [one.here for one in table.unstated if one.setting == PRECISION]
         taken = ", ".join([*report.readings, *precision])

@@ -1,4 +1,4 @@
-"""Judged papers in counts, what must be said beside these, and the exit code."""
+"""Judged papers in counts, what must be said besides these, and the exit code."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ _SCALED = (
     "number."
 )
 _COMPUTED = ("EXACT", "MISPRINT?", "INCONCLUSIVE")
-"""What is said of printed numbers that were computed again and held against the print."""
+"""What is said of printed numbers that were computed again and compared."""
 Countable = Literal["verdicts", "claims", "tables", "findings"]
 
 
@@ -67,7 +67,7 @@ def of_earlier_code(edited: Sequence[str]) -> str:
 
 
 def caution(reports: Sequence[Report]) -> str:
-    """What a reader must not get wrong beside the answer; empty where there is nothing."""
+    """What a reader must not get wrong, besides the answer; empty where there is nothing."""
     told = [_SCALED for one in reports if one.scaled and one.external is None]
     told += [one.external.statement for one in reports if one.external is not None]
     told += [of_earlier_code(one.edited) for one in reports]
@@ -83,7 +83,7 @@ def name(reports: Sequence[Report]) -> str:
 
 def exit_code(reports: Sequence[Report]) -> int:
     """0 nothing discrepant, 1 something is or a trial failed, 2 a cell has no trial, 3 nothing run.
-    2 is for cells whose trials all failed. Numbers that are recomputed without training are a
+    2 is for cells of which all trials failed. Numbers that are recomputed without training are a
     result only where nothing waits for a run. Of several reports it is 2, 1 or 3 if one's is."""
     each = set(map(_code, reports))
     return next((code for code in (2, 1, 3) if code in each), 0)

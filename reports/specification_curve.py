@@ -1,4 +1,4 @@
-"""Specification curves: what each claim comes to under each set of readings."""
+"""Specification curves: what each claim comes to under each set of interpretations."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -36,7 +36,7 @@ class ClaimCurve(NamedTuple):
 
     @property
     def is_stable(self) -> bool:
-        """Whether it comes to the same word under all readings."""
+        """Whether it comes to the same word under all interpretations."""
         return len(self.words) == 1
 
 
@@ -59,7 +59,7 @@ def changed(curves: Sequence[ClaimCurve]) -> str:
 
 
 def names(report: Report) -> list[str]:
-    """The readings of each universe: 'as taken', 'fresh-targets', 'a + b'."""
+    """The interpretations of each universe: 'as taken', 'fresh-targets', 'a + b'."""
     return [" + ".join(one.readings) or "as taken" for one in report.universes]
 
 

@@ -46,7 +46,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class FormulaReading:
-    """A candidate held against the print: its value in the cell's unit, and whether that fits."""
+    """A candidate's value in the cell's unit, and whether it fits the published value."""
 
     name: str
     value: Decimal
@@ -56,9 +56,9 @@ class FormulaReading:
 @dataclass(frozen=True)
 class Analytic:
     """A recomputed cell. `value`: exact, in the cell's unit; `text`: where the cell holds symbols.
-    `readings`: how the paper can be read, the first as it states (`value`). `searched`: among how
-    many these were found, if more. `ours`: what is not the paper's in it, so that it may fit the
-    print, not convict it."""
+    `readings`: the interpretations of the paper, the first as it states (`value`). `searched`: how
+    many were tried to find these, if more. `ours`: what in it is not from the paper, if anything.
+    Such a value can fit the published one, but shows no misprint."""
 
     value: Decimal | None = None
     text: str | None = None
@@ -117,11 +117,12 @@ def recomputed(cell: Cell) -> float | None:
 def judge_analytic(cell: Cell, counted: float | None = None) -> Verdict:
     """`EXACT` if the recomputed value prints like the cell, else `MISPRINT?`; with the working.
 
-    A mismatch of what rests on something of ours is `INCONCLUSIVE`. Of several readings, `EXACT`
-    takes the first that fits and names it. A cell without a formula, without print, or whose
-    methods do not exist yet is `NOT RUN`, one that cannot be recomputed as specified an `ERROR`.
-    `counted`: what a method's own rounds cost, in the cell's unit; said and not judged, since
-    printed costs follow the paper's equations, or another paper's setting.
+    A mismatch is `INCONCLUSIVE` where the value rests on something that is not from the paper. Of
+    several interpretations, `EXACT` takes the first that fits and names it. A cell is `NOT RUN` if
+    it has no formula or no published value, or if its methods do not exist yet. One that cannot be
+    recomputed as specified is an `ERROR`. `counted`: what a method's own rounds cost, in the cell's
+    unit. It is reported and not judged, since printed costs follow the paper's equations, or
+    another paper's setting.
     """
     if cell.formula is None:
         return Verdict("NOT RUN", "no formula recomputes this cell")
@@ -184,7 +185,7 @@ def _judge_number(cell: Cell, found: Analytic) -> Verdict:
 def from_candidates(
     cell: Cell, candidates: Sequence[Candidate], searched: int = 0, ours: str | None = None
 ) -> Analytic:
-    """All candidates held against the print, a line for each; the first is the stated one."""
+    """Compares candidates with the published value, a line for each; the first is as stated."""
     low, high = cell.printed.bounds if cell.printed.value is not None else (1, 0)
     readings, lines = [], []
     for one in candidates:
@@ -200,7 +201,7 @@ def from_candidates(
 
 
 def _like(value: Decimal, printed: Decimal | None) -> str:
-    """With two decimals behind the print's power of ten: 21.44e8 beside 21e8."""
+    """With two decimals, and the published power of ten: 21.44e8 for a published 21e8."""
     power = 0 if printed is None else int(printed.as_tuple().exponent)
     if power <= 0 or value == 0:
         return _shown(value)

@@ -1,8 +1,8 @@
 """Communication of one client in terms of S (size of a model), T (rounds) and N (models).
 
 CP-CFL Table 2, Eqs. 13 to 15. The method of the cell is trained on a tiny federation for a few N
-and T; the models that a client exchanges are counted from its messages, and T (a N + b) S is fitted
-exactly. Integers such as the number of the chosen model are counted beside, as the paper does.
+and T. The models that a client exchanges are counted from its messages, and T (a N + b) S is fitted
+exactly. Integers such as the number of the chosen model are counted separately, as the paper does.
 """
 
 from fractions import Fraction

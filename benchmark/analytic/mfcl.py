@@ -37,9 +37,9 @@ _OURS = "a reading of ours, as the paper has no formula for β"
 
 @dataclass(frozen=True)
 class Trained:
-    """A reading of what a client trains, in numbers, and where the paper says so (`source`).
-    `whole`: with the decoder. `alone`: the client module without it; None for a whole network.
-    `representation`: channels and side of what a module puts out for one image."""
+    """An interpretation of what a client trains, in numbers, and where the paper says so
+    (`source`). `whole`: with the decoder. `alone`: the client module without it; None for a whole
+    network. `representation`: channels and side of what a module puts out for one image."""
 
     name: str
     source: str
@@ -49,7 +49,7 @@ class Trained:
 
 
 class Client:
-    """What a cell says of a client. networks: how many it trains end to end, 0 for MFCL."""
+    """What a cell says of a client. `networks`: how many it trains end to end, 0 for MFCL."""
 
     def __init__(self, cell: Cell) -> None:
         method = setting(cell, "method")
@@ -64,7 +64,7 @@ class Client:
         self.images = setting(cell, "costs.images")
 
     def trained(self) -> list[Trained]:
-        """Readings of what is trained; of modules the one with the text's representations first."""
+        """Interpretations of what is trained; first the module with the text's representations."""
         if self.networks:
             source = "Section 5.1"
             if getattr(self.encoder, "classifier", "none") != "none":
@@ -90,7 +90,7 @@ class Client:
         return f"{self.networks} networks x " if self.networks > 1 else ""
 
     def sent_in_phase_2(self) -> list[Candidate]:
-        """Readings of all representations that it sends, as the text's example counts them."""
+        """Interpretations of what it sends of representations, as the text's example counts."""
         if self.networks:
             return [Candidate("", 0, "0 values", "Section 5.4: no second phase")]
         found, vectors = [], setting(self.cell, "training.representations")
@@ -102,8 +102,8 @@ class Client:
         return found
 
     def with_code(self, equation: str, sent: Sequence[Candidate]) -> Analytic:
-        """Bits of values sent with coding: the first reading times R, then all divided by R. The
-        equations multiply by the code rate R = 1/3; such a code sends three bits for each."""
+        """Bits of values sent with coding: the first interpretation times R, then all divided by R.
+        The equations multiply by the code rate R = 1/3; such a code sends three bits for each."""
         rate = Fraction(str(setting(self.cell, "costs.code_rate")))
         each = setting(self.cell, "costs.value_bits")
         found, printed = list[Candidate](), f"{equation} as printed, times R"
@@ -164,9 +164,9 @@ def client_memory(cell: Cell) -> Analytic:
     """Bytes that a client needs in training: weights, gradients and feature maps (Eq. 6).
 
     Eq. 6 multiplies all three by the size 2K of a mini-batch and by four bytes. Feature maps are
-    taken to be those of convolutions and dense layers. Whether the decoder belongs to the client's
-    weights it leaves open. That it does not was found by a search over readings that hit the print
-    with it, so a fit is weak evidence: what fits ResNet-18's 11e7 does not fit ResNet-50's 23e7.
+    taken to be those of convolutions and dense layers. It leaves open whether the client's weights
+    include the decoder. That they do not was found by a search for what gives the published value,
+    so a fit is weak evidence. What fits ResNet-18's 11e7 does not fit ResNet-50's 23e7.
     """
     one, found = Client(cell), []
     views, each = _VIEWS * setting(cell, "training.batch_size"), setting(cell, "costs.value_bytes")
@@ -187,11 +187,11 @@ def client_memory(cell: Cell) -> Analytic:
 def client_flops(cell: Cell) -> Analytic:
     """Floating-point operations of a client (Tables 3, 4 and 15; Section 5.4 has no formula).
 
-    Taken here: two for each multiply-add, the backward pass twice the forward one, both views of
-    all images in the local epochs of one round, of the module as listed with its decoder. A search
-    over other spans, layers and counts of a multiply-add gave at most one of the seven distinct
-    values each, and none a second one. So a cell that does not fit is `INCONCLUSIVE`: what convicts
-    a print is a formula of its paper.
+    Taken here: two for each multiply-add, and twice the forward pass for the backward one. Counted
+    are both views of all images in the local epochs of one round, for the module as listed with its
+    decoder. A search over other spans, layers and counts of a multiply-add never gave more than one
+    of the seven distinct values. So a cell that does not fit is `INCONCLUSIVE`: only a formula of
+    the paper shows a misprint.
     """
     one, epochs = Client(cell), setting(cell, "training.local_epochs")
     if one.networks:

@@ -1,4 +1,4 @@
-"""Weights, multiply-adds and feature maps of networks, from shapes; `SpecError` if one lacks."""
+"""Weights, multiply-adds and feature maps of networks, from their shapes."""
 
 import math
 from collections.abc import Iterator
@@ -26,8 +26,8 @@ def parameters(cell: Cell) -> Analytic:
 def flops(cell: Cell) -> Analytic:
     """Flops of one forward pass of the encoder for one image, two for each multiply-add.
 
-    CP-CFL Table E.22. Counted: convolutions and dense layers. The paper's tool, keras-flops, counts
-    an addition for each bias beside (and pooling and residual sums in a ResNet), at most 0.3 % in
+    CP-CFL Table E.22. Counted: convolutions and dense layers. The paper's tool, keras-flops, also
+    counts an addition for each bias (and pooling and residual sums in a ResNet), at most 0.3 % in
     all. Both ways the ResNets print as in the table, and the default CNN does not: 0.16456 G, or
     0.16480 G with biases, prints as 0.16 where the table has 0.17. Its strides were inferred from
     that number, which is therefore not judged by it.

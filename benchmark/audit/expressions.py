@@ -43,7 +43,7 @@ def computed_of(comparison: Elementary) -> str:
 
 
 def _touching(comparison: Elementary) -> str:
-    """A note where two ranges have one end in common, which is midway between prints."""
+    """A note where two ranges have one end in common, midway between two printed numbers."""
     low, high = _range(comparison.difference)
     if low == high or 0 not in (low, high) or reaches_zero(comparison.difference):
         return ""

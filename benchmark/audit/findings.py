@@ -1,8 +1,8 @@
 """A finding on printed numbers, and all findings of a paper.
 
 Checks are the modules of `benchmark.audit.checks`, found by name. A finding is `inconsistent` only
-where no values that print like the published ones could satisfy its statement; `undecidable` where
-rounding, or what the paper does not say, leaves the answer open.
+where no values that print like the published ones could satisfy its statement. It is `undecidable`
+where rounding, or what the paper does not say, leaves the answer open.
 """
 
 import importlib
@@ -23,8 +23,8 @@ _CHECKS = "fedrepro.benchmark.audit.checks"
 
 @dataclass(frozen=True)
 class Finding:
-    """One statement that should hold between printed numbers, and whether it can. `tables`: whose
-    numbers it is about. `published`, `computed`: the two sides, with the arithmetic."""
+    """One statement that should hold between printed numbers, and whether it can. `tables`: those
+    with the numbers. `published`, `computed`: the two sides, with the arithmetic."""
 
     id: str
     paper: str

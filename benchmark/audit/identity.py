@@ -74,7 +74,7 @@ def grouped(items: Iterable[V], key: Callable[[V], K]) -> Mapping[K, list[V]]:
 
 @lru_cache(maxsize=1)
 def numbers(paper: Paper) -> tuple[ComparableValue, ...]:
-    """The numbers of experiments that have bounds, in print order; kept, since nine checks ask."""
+    """Numbers of experiments that have bounds, in the paper's order; cached for nine checks."""
     resolver = Resolver(AS_PUBLISHED)
     return tuple(
         ComparableValue(cell, _run(cell, resolver))

@@ -64,9 +64,9 @@ def squares_of(values: Sequence[ExactRange]) -> ExactRange:
 
 
 def _least_squares(values: Sequence[tuple[int, int]]) -> Fraction:
-    """The least sum of squared deviations: of the distances to the point that is nearest to all.
-    Between two neighbouring ends the same values reach the point, which is the mean of the ends at
-    which the others stay, where that lies in between."""
+    """The least sum of squared deviations, which are distances to one common point. Between two
+    neighbouring ends the same intervals contain the point. It is the mean of the nearest ends of
+    the other intervals, if that is between the two."""
     ends = sorted({end for value in values for end in value})
     for left, right in itertools.pairwise(ends):
         stuck = [

@@ -1,1 +1,1 @@
-"""Claims of a paper's text as expressions: parsed, bound to cells, tried on print and on trials."""
+"""Claims of a paper's text: parsed, bound to cells, compared with published values and trials."""

@@ -1,7 +1,8 @@
 """How much of what a claim states is seen in our trials: one word, from one mean over trials.
 
 A claim's contrast is the mean over its comparisons, signed as the claim states them. Its ratio to
-the same mean in print, with a t-interval over paired trials, gives the word (`docs/verdicts.md`).
+the same mean of published values, with a t-interval over paired trials, gives the word
+(`docs/verdicts.md`).
 """
 
 import math
@@ -33,17 +34,14 @@ _EXACT = 1e-12
 
 @dataclass(frozen=True)
 class ClaimAnswer:
-    """What trials say of a claim.
-
-    `shown`: of how many comparisons the own interval lies as claimed. `behind`: of how many the
-    mean lies the other way. `opposite`: of how many the own interval lies the other way. `ours`:
-    the mean contrast with its interval, in the cells' unit. `printed`: the same mean in print, or a
-    stated size; None where a value is not printed. `ratio`: ours over printed, where there is one.
-    `trials_ahead`: in how many of the paired trials all comparisons are as claimed. `is_silenced`:
-    whether the word is OPEN whatever the trials say, for want of a control. `left_out`: how many
-    comparisons more the claim makes, which the profile does not run. `levels`: the values behind
-    `ours` and `printed`, of a claim with a ratio.
-    """
+    """What trials say of a claim. `shown`: in how many comparisons the own interval is as claimed.
+    `behind`: in how many the mean is the other way. `opposite`: in how many the own interval is the
+    other way. `ours`: the mean contrast with its interval, in the cells' unit. `printed`: the same
+    mean of published values, or a stated size; None where a value is not printed. `ratio`: ours
+    over printed, where there is one. `trials_ahead`: in how many of the paired trials all
+    comparisons are as claimed. `is_silenced`: whether the word is OPEN whatever the trials say, for
+    want of a control. `left_out`: how many comparisons more the claim makes, which the profile does
+    not run. `levels`: the values behind `ours` and `printed`, of a claim with a ratio."""
 
     word: ClaimWord | ControlWord
     reason: str
@@ -117,8 +115,8 @@ class Known:
 
     `values`: trials by cell and seed, with one entry for each number that is counted. `lacking`: by
     cell without a value, or with fewer trials than planned, why. `margin`: of a stated size; None
-    where it is not compared. `looks`: at how many trials claims are looked at, rising; none means
-    once, at all.
+    where it is not compared. `looks`: the numbers of trials of the interim analyses, rising; none
+    means one, of all.
     """
 
     values: Values
@@ -128,7 +126,7 @@ class Known:
 
 
 def judged(claim: Claim, comparisons: Sequence[Elementary], known: Known) -> ClaimResult:
-    """A claim with the comparisons that it is bound to, held against print and trials."""
+    """A claim, bound to `comparisons`, judged by the published values and by the trials."""
     supported, why = support(comparisons)
     control = claim.control
     return ClaimResult(
@@ -195,7 +193,7 @@ def answer_claim(claim: Claim, comparisons: Sequence[Elementary], known: Known) 
 
 
 def _known(least: float, contrasts: Contrasts) -> ClaimAnswer:
-    """A control: whether each comparison is shown to exceed `least`; the weakest is told."""
+    """A control: whether each comparison is shown to exceed `least`; reports the weakest."""
     own, k = contrasts.intervals(contrasts.level), len(contrasts.comparisons)
     each = (one for both in own for one in both)
     weakest = min(each, key=lambda one: -math.inf if one.low is None else one.low)
@@ -231,8 +229,9 @@ def _counted(contrasts: Contrasts) -> ClaimAnswer:
 
 
 def _close(contrasts: Contrasts, widths: Sequence[float], variances: int = 1) -> ClaimAnswer:
-    """Two one-sided tests of each comparison; far apart by Bonferroni. `variances`: of how many
-    means of trials the difference has the variance. None at all is never near a stated size."""
+    """Two one-sided tests of each comparison; Bonferroni's correction for 'further apart'.
+    `variances`: how many variances of a mean of trials the difference has. Zero is never near a
+    stated size."""
     nearer = np.minimum(widths, contrasts.stated / 2)
     k, wider, level = len(widths), math.sqrt(variances), contrasts.level
     near = far = 0

@@ -1,12 +1,12 @@
 """From a parsed claim to elementary comparisons between concrete cells.
 
-Which columns a list without 'at' means: those of the nearest 'at' to its right (so that one at the
-end of a claim holds for all), together with its 'in'; all columns where the claim has no 'at'.
-A comparison in which several lists name the same several columns is made column by column; any
-other is made between every pair. A function whose parentheses hold the 'at' takes its columns
-together. Printed dashes that only a wildcard reached are passed over.
-In a relation, `{row}` stands for a row's label and `{column}` for a column's: one expression says
-of each row what its own cells must satisfy.
+A list without 'at' means the columns of the nearest 'at' to its right, together with its 'in'. So
+an 'at' at the end of a claim holds for all lists. Without any 'at' all columns are meant. A
+comparison in which several lists name the same several columns is made column by column; any other
+is made between every pair. A function whose parentheses hold the 'at' takes its columns together.
+Printed dashes that only a wildcard reached are passed over. In a relation, `{row}` stands for a
+row's label and `{column}` for a column's: one expression says of each row what its own cells must
+satisfy.
 """
 
 import itertools
@@ -27,8 +27,8 @@ def bind(claim: Claim, table: Table, paper: Paper, what: str = "claim") -> tuple
     """The elementary comparisons of a claim, all of which must be shown for it to hold.
 
     Raises `SpecError` for text that is no claim, a pattern without a cell, a cell that holds words,
-    units that cannot be compared, a comparison of numbers alone or one that no run could break,
-    equality in every trial, and a control that can never be seen.
+    and units that cannot be compared. Also for a comparison of numbers alone or one that no run
+    could break, for equality in every trial, and for a control that can never be seen.
     """
     try:
         found = _Resolver(table, paper).comparisons(parse(claim.holds))

@@ -1,8 +1,8 @@
-"""The comparisons of a claim as numbers: in paired trials and in print.
+"""The comparisons of a claim as numbers: in paired trials and as published.
 
-Of `max` and `min` the cell is taken that the print makes largest or smallest, so that both sides
-speak of one comparison; beside it stand the differences with the largest and smallest of each
-trial. Equal trials are no evidence: they leave no interval.
+For `max` and `min` the cell with the largest or smallest published value is taken, so that both
+sides speak of one comparison. `by_trial` takes the largest or smallest cell of each trial. Equal
+trials are no evidence: they leave no interval.
 """
 
 import math
@@ -67,12 +67,12 @@ class Contrasts:
 
     @cached_property
     def by_trial(self) -> Floats:
-        """The same with the largest and smallest cells of each trial, not of the print. [k, n]"""
+        """The same with the largest and smallest cells of each trial, not as published. [k, n]"""
         return self._differences(self._trials, by_trial=True)
 
     @cached_property
     def printed(self) -> float | None:
-        """The mean in print; None where a value is not printed."""
+        """The mean as published; None where a value is not printed."""
         if any(leaf.printed.value is None for leaf in self.leaves):
             return None
         return float(self._differences(_printed).mean())
@@ -96,8 +96,8 @@ class Contrasts:
 
     @cached_property
     def stated(self) -> Floats:
-        """By comparison, the size that it states: how far from true it is where all its cells are
-        equal, to whatever; infinite where it states none. [k]"""
+        """By comparison, the size that it states: how far from true it is if all its cells are
+        equal. Infinite where it states none. [k]"""
         one, two = np.abs(self._differences(lambda _: np.array([1.0, 2.0]))).T
         return np.where((one == two) & (one > 0), one, math.inf)
 
@@ -141,7 +141,7 @@ class Contrasts:
                 return np.asarray(_SIGNS[node.sign](*sides))
 
     def _chosen(self, node: Aggregate[tuple[Cell, ...]]) -> Cell:
-        """The cell that the print makes largest or smallest; our mean, where one is blank."""
+        """The cell with the largest or smallest published value; our mean, where one is blank."""
         prints = [leaf.printed.value for leaf in node.cells]
         sizes = [float(one) for one in prints if one is not None]
         if len(sizes) < len(prints):

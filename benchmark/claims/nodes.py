@@ -9,7 +9,7 @@ from ..spec.model import Cell, CellKey
 from .grammar import Aggregate, Arithmetic, Number, RelationSign
 
 Values = Mapping[CellKey, Mapping[int, float]]
-"""What was measured, by cell and seed, in the unit of the cell; no cell has nothing."""
+"""What was measured, by cell and seed, in the unit of the cell; each cell here has a value."""
 Node = Number | Cell | Aggregate[tuple[Cell, ...]] | Arithmetic["Node"]
 
 

@@ -4,8 +4,8 @@ Every printed number stands for the interval of values that print so; a count st
 comparison is supported if it is true for all of them, contradicted if it is true for none.
 Arithmetic is exact. Over all values between the ends of metrics it finds what no run could break.
 
-Two intervals that only touch have one value in common, midway between prints: 84.55 prints as 84.5
-or as 84.6 by one rule (half up, half to even). They can be equal if one rule closes both ends.
+Two intervals that only touch have one value in common, midway between printed ones: 84.55 prints as
+84.5 or as 84.6 by one rule (half up, half to even). They can be equal if one rule closes both ends.
 """
 
 import itertools

@@ -37,12 +37,11 @@ _ALPHA = ("LA", "PA", "RGBA")
 def read_folder(
     where: Path, channels: int, n_classes: int | None
 ) -> tuple[Tensor, Tensor | None, str]:
-    """Images (uint8, n x channels x height x width), labels, and what was not read.
-    Classes are numbered in the order of their folders' names, as numbers where all names are, and
-    the parts `train` and `test` must name the same ones. With `n_classes` None all images below
-    `where` are taken, without labels; with 0 there may be any number of classes. Raises `DataError`
-    for classes and files that cannot be meant so, and for unreadable ones.
-    """
+    """Images (uint8, n x channels x height x width), labels, and what was not read. Classes are
+    numbered in the order of their folders' names, as numbers where all names are, and the parts
+    `train` and `test` must name the same ones. With `n_classes` None all images below `where` are
+    taken, without labels; with 0 there may be any number of classes. Raises `DataError` for classes
+    and files that do not fit this, and for unreadable ones."""
     none = f"holds no images ({', '.join(FORMATS)})"
     paths, labels = list[str](), list[int]()
     try:
@@ -71,7 +70,7 @@ def files_beside(where: Path) -> list[str]:
 
 
 def told_of(passed: Sequence[str], folder: Path) -> str:
-    """That files below `folder` were not read; nothing of none."""
+    """A sentence that files below `folder` were not read; empty if there are none."""
     if not passed:
         return ""
     many = f"{len(passed)} other files were" if len(passed) > 1 else "1 other file was"

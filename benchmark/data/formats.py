@@ -87,7 +87,7 @@ def _stored(path: Path) -> Path:
 
 class CifarSet(ReleasedSet):
     """Colour images of 32x32; `labels` is the name under which a batch holds its labels. Reading a
-    pickle may run code: the very bytes that are read are held against the release's checksum every
+    pickle may run code: the very bytes that are read are compared with the release's checksum every
     time, and may name nothing but what NumPy arrays consist of."""
 
     labels: ClassVar[str]

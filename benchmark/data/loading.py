@@ -67,15 +67,14 @@ def load(
     images: int | None = None,
     download: bool = False,
 ) -> Loaded:
-    """One part of a data set. `part`: `train`, `test`, `unlabeled` (the training images without
-    labels where the set has no unlabelled ones), `train-a` or `train-b` (fixed disjoint halves of
-    the training images), `train-70` or `train-30` (seven tenths of them, and the rest).
+    """One part of a data set. `part`: `train`, `test` or `unlabeled`, which is the training images
+    without labels where the set has no unlabelled ones. `train-a` and `train-b` are fixed disjoint
+    halves of the training images. `train-70` and `train-30` are seven tenths of them, and the rest.
     `image_size`, `channels`: what images are brought to; None leaves them as they are. `data_dir`:
     as in `data_folder`. `images`: how many are taken, at random but always the same, in the
     proportions of the classes. `download`: fetches the release if it is missing. Raises
     `UnknownNameError` for an unknown set and `DataError` for an unknown part and for data that are
-    missing, damaged or fewer than `images`.
-    """
+    missing, damaged or fewer than `images`."""
     if part not in PARTS:
         raise DataError(f"{name} has no part '{part}'; parts are {', '.join(PARTS)}")
     read: Part = "test" if part == "test" else "train"
@@ -136,11 +135,10 @@ def build_federation(
     channels: int | None = None,
     unlabeled: Loaded | None = None,
 ) -> Federation:
-    """Deals images to clients, keeps those in use, and brings only them to size. `train`, `test`:
-    at their original size, so that the split does not depend on another one. `unlabeled`: images
-    for learning without labels, dealt evenly to the clients that train. Raises `DataError` if the
-    data cannot be dealt that way.
-    """
+    """Partitions images among clients, keeps those in use, and brings only them to size. `train`,
+    `test`: at their original size, so that the partition does not depend on the size that is used.
+    `unlabeled`: images for learning without labels, in equal parts for the clients that train.
+    Raises `DataError` if the data cannot be partitioned that way."""
     try:
         dealt = partition.deal(train.portion, test.portion, train.n_classes, seeds)
     except ValueError as error:

@@ -1,10 +1,10 @@
 """Data of one's own: files in the data folder, or where one stands, and sets of other packages.
 
-    own.npz              arrays `images`, `labels` and `split` (`train`, `test` or `unlabeled`)
-    own.csv              columns `label` and `split`, and one a pixel (row by row, RGB in turn)
-    folder/              images in `train/<class>/`, `test/<class>/` and perhaps `unlabeled/`, or
-                         what Hugging Face's `save_to_disk` has written
-    torchvision:KMNIST   a labelled set of torchvision, by the name of its class
+    `own.npz`              arrays `images`, `labels` and `split` (`train`, `test` or `unlabeled`).
+    `own.csv`              columns `label` and `split`, and one a pixel (row by row, RGB in turn).
+    `folder/`              images in `train/<class>/`, `test/<class>/` and perhaps `unlabeled/`, or
+                           what Hugging Face's `save_to_disk` has written.
+    `torchvision:KMNIST`   a labelled set of torchvision, by the name of its class.
 
 A name may end in `#` and the `checksum` of the content, to which the content is held then. Plans
 add it, so that a run of other data is another run.

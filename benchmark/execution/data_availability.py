@@ -44,7 +44,7 @@ class DataAvailability:
         return [one for one in before if isinstance(now[one], str) and now[one] != before[one]]
 
     def _not_dealt(self, config: RunConfig) -> str | None:
-        """Why data cannot be dealt to the clients, where data or partition are one's own."""
+        """Why data cannot be partitioned among clients, where data or partition are one's own."""
         wanted, clients = config.data, config.clients
         if clients is None or config.stage == "costs":
             return None

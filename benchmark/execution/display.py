@@ -46,7 +46,7 @@ class Display:
         self._began = self._next_line = self.clock()
 
     def started(self, name: TrialName, label: str) -> None:
-        """A trial began; a trial that is tried again begins anew."""
+        """A trial began; one that is tried again begins again."""
         self._labels[name], self._rounds[name] = label, (0, 0)
         self._show()
 

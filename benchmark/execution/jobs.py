@@ -15,7 +15,7 @@ from ..store.store import Store
 from .display import Display, TrialName
 
 ATTEMPTS = 2
-"""How often a trial is tried when killed or out of memory; anew once it has saved itself."""
+"""How often a trial is tried if killed or out of memory, counted from when it last saved itself."""
 
 
 @dataclass(frozen=True)

@@ -90,12 +90,10 @@ def execute(
 
 
 def executor_for(options: ExecutorOptions) -> "LocalExecutor | ParslExecutor":
-    """Of this machine, or of the cluster that is described.
-
-    `device` of it is the first of several. `train(dispatch)` settles every job, and writes nothing
-    to the store itself; whatever is raised meanwhile ends the workers at once, and it raises
-    `FedreproError` if workers cannot be started, as this does for a missing device or package.
-    """
+    """The executor of this machine, or of the cluster that is described. Its `device` is the first
+    of several. `train(dispatch)` settles every job, and writes nothing to the store itself.
+    Whatever is raised meanwhile ends the workers at once. It raises `FedreproError` if workers
+    cannot be started, as this function does for a missing device or package."""
     if options.cluster is None:
         return LocalExecutor(options)
     try:

@@ -1,8 +1,8 @@
-"""Trains in steps to the next declared look, and only what claims need that are still open.
+"""Trains to each declared interim analysis in turn, and only what open claims need.
 
 Before each step but the first the claims are judged, and those that are decided ask for no more.
 The runs of an open claim are trained seed by seed, so that their trials are paired wherever
-training ends. What was trained lies in the store, so that the next call goes on from there.
+training ends. What was trained is in the store, so that the next call goes on from there.
 """
 
 import math
@@ -31,8 +31,8 @@ def train_until_decided(
     say: Callable[[str], None] = lambda line: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Execution:
-    """Trains until no claim is open, the last look is reached or the budget is spent. `train`:
-    trains trials in order, but for those that are stored, for at most so many seconds."""
+    """Trains until no claim is open, the last interim analysis is reached or the budget is spent.
+    `train`: trains trials in order, but for those that are stored, for at most so many seconds."""
     runs, ends = runs_of_claims(plan), clock() + budget
     done, open_ones, asked = Execution(), list(runs), set[Trial]()
     for look in plan.looks or (None,):

@@ -44,8 +44,9 @@ def bind_rows(rows: Iterable[Row], plan: Plan, protocol: ProtocolScale) -> Value
 
     Cells of one table that show one number of one run must not contradict each other. They share
     what is given for any of them if they print the same, or, as in CP-CFL's Table 11, single trials
-    beside their mean. Raises `FedreproError` for a name that the paper does not have, a cell that
-    takes no results, a trial that is given twice, and a metric, round or unit not the cell's.
+    and their mean. Raises `FedreproError` for a name that the paper does not have, a cell that
+    takes no results, and a trial that is given twice. Also for a metric, round or unit not the
+    cell's.
     """
     first, cells = _first(plan.cells), {one.cell.key: one.cell for one in plan.cells}
     found: dict[CellKey, dict[int, Row]] = {}
@@ -167,7 +168,7 @@ def _value(row: Row, cell: Cell) -> float:
 def said_of(
     paper: Paper, scale: ProtocolScale, note: str, files: Sequence[str], rows: Sequence[Row]
 ) -> str:
-    """What a reader must know. Who leaves seeds out can choose the answer, so that is told."""
+    """What a reader must know. Who leaves seeds out can choose the answer, so that is reported."""
     source = f" ({', '.join(files)})" if files else ""
     profiles = ", ".join(dict.fromkeys(row.made for row in rows if row.made))
     made = f" By their files they are of the profiles {profiles}." if profiles else ""
@@ -194,12 +195,10 @@ def said_of(
 def template(
     paper: Paper, tables: Sequence[str] | None = None, trials: int | None = None
 ) -> tuple[str, Counter[str]]:
-    """CSV with a line for each cell that takes results and each trial, without the values.
-
-    Beside it, by reason, how many cells have no line. Of cells that share results the one has a
-    line that is no single trial. `trials`: None for as many as the paper's own protocol has. Raises
-    `SpecError` for a table that does not exist.
-    """
+    """CSV with a line for each cell that takes results and each trial, without the values. The
+    second result is, by reason, how many cells have no line. Of cells that share results, one that
+    is no single trial has a line. `trials`: None for as many as the paper's own protocol has.
+    Raises `SpecError` for a table that does not exist."""
     judged = [one.id for one in paper.tables if not one.is_control]
     cells = external_plan(paper, judged if tables is None else tables).cells
     first, groups, without = _first(cells), dict[CellKey, list[Cell]](), Counter[str]()

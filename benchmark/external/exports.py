@@ -1,6 +1,6 @@
 """Files of results, and a TOML map that says which value of a tool's export is which cell and seed.
 
-Read are a Flower history, a W&B chart and MLflow's metrics: a reader gives, by run and key, the
+A Flower history, a W&B chart and MLflow's metrics can be read. A reader gives, by run and key, the
 points as they stand in the file, and a line of the map names one of them.
 """
 
@@ -160,7 +160,7 @@ def _wandb(file: Path) -> LoggedValues:
 
 def _mlflow(file: Path) -> LoggedValues:
     """MLflow's metrics as CSV: columns `run_id` (or `run_uuid`), `key`, `value` and `step`. A table
-    of its database also has `is_nan`, beside a value of 0."""
+    of its database also has `is_nan`, with a value of 0."""
     first, header, body = csv_lines(file)
     run = "run_uuid" if "run_uuid" in header else "run_id"
     if lacking := [one for one in (run, "key", "value", "step") if one not in header]:

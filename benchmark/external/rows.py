@@ -32,9 +32,9 @@ class Row:
 
     `place`: file and line, for errors. `row`, `column`: parts of a label joined by `|`. `unit`:
     `fraction` or `%` where it is not the table's own. `metric`, `round`: what the value is said to
-    be. `profile`: of ours, made: with what differs, `paper (edited) (series 2) (fast)`. `departs`:
-    whether not as it says. `source`: tool, file, run, key and round of an export. `offset`: added
-    to its rounds.
+    be. `profile`: of trials of ours. `made`: that with what differs, `paper (edited) (series 2)
+    (fast)`. `departs`: whether files or settings do. `source`: tool, file, run, key and round of an
+    export. `offset`: added to its rounds.
     """
 
     place: str

@@ -1,7 +1,8 @@
 """How much of a table is seen here: PASS, FAIL or OPEN, with the numbers behind it.
 
-In it the paper's own method stands against the baselines that are printed best. `docs/verdicts.md`
-defines the words. Two or three rows cannot reach p = 5 %: they have two or six orders.
+The paper's own method is compared with the baselines that have the best published values.
+`docs/verdicts.md` defines the words. Two or three rows cannot reach p = 5 %: they have two or six
+orders.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -56,8 +57,8 @@ class TableAnswer:
 class Lead:
     """How far the own method is ahead; above zero is better.
 
-    `against`: the baselines that are printed best in some column. `ahead`: in how many trials the
-    own method is ahead. `shown_in_80`: the lead that this many trials show in 80 %.
+    `against`: the baselines with the best published value in some column. `ahead`: in how many
+    trials the own method is ahead. `shown_in_80`: the lead that this many trials show in 80 %.
     `baselines_ahead`: that are shown ahead of the own method here.
     """
 
@@ -152,7 +153,7 @@ def pooled(tables: Sequence[Table], values: Values, names: Names) -> TableAnswer
 
 
 def printed_variance(table: Table, paper: Paper, metric: str | None) -> float | None:
-    """The variance of one printed number: of the table's spreads, or of those that it borrows."""
+    """The variance of one printed number: of the table's spreads, or of those taken for it."""
     for other in (table, *map(paper.table, table.sd.sources)):
         own = (one.printed.sd for one in other.cells if one.metric == metric)
         if spreads := [float(sd) ** 2 for sd in own if sd is not None]:
@@ -212,7 +213,7 @@ def answer_table(
     metric: str, pattern: Pattern, printed_variance: float | None = None
 ) -> TableAnswer | None:
     """What paired trials say; None below two of them, and where printed values do not differ.
-    `printed_variance`: of one printed number, where the paper tells it."""
+    `printed_variance`: of one printed number, where the paper gives it."""
     slopes = retention(pattern.printed, pattern.trials) if pattern.n > 1 else None
     if slopes is None:
         return None
@@ -253,7 +254,7 @@ def _word(
     without: Mapping[str, Interval],
     alone: Sequence[str],
 ) -> tuple[TableWord, str]:
-    """The word of a table, and why. `alone`: parts without which the print does not differ."""
+    """The word of a table, and why. `alone`: parts without which published values do not differ."""
     if slope.low is None or slope.high is None:
         return "OPEN", "All trials are equal, which tells nothing of their spread."
     if rows < FEWEST_ROWS:

@@ -23,7 +23,7 @@ _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 
 @dataclass(frozen=True, config=_STRICT)
 class RecordedCell:
-    """A cell. `trials`: by seed, None where one is missing. `spread`: of the print, with its range.
+    """A cell. `trials`: by seed, None where one is missing. `spread`: as published, with its range.
     `metric`, `read`, `spread`: None in older baselines."""
 
     trials: tuple[float | None, ...]

@@ -214,7 +214,7 @@ def _is_part(cell: RecordedCell, side: Recorded) -> bool:
 def _moved(
     place: str, old: RecordedCell | None, new: RecordedCell | None, side: Recorded
 ) -> Iterator[Movement]:
-    """side: the earlier one in whole."""
+    """`side`: the earlier one in whole."""
     a, b = (ABSENT if one is None else one.verdict for one in (old, new))
     before, after = ({} if one is None else one.by_seed for one in (old, new))
     is_lost = bool(before) and not after

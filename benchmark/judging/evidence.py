@@ -74,7 +74,7 @@ class CellTrials:
         return tuple(self.by_seed.values())
 
     def without(self, copies: Container[int], told: str) -> Self:
-        """Without the seeds that are copies, as it is told."""
+        """Without the seeds that are copies; `told` says so."""
         kept = {seed: None if seed in copies else one for seed, one in self.trials.items()}
         incomplete = "; ".join(filter(None, (self.incomplete, told)))
         return replace(self, trials=kept, incomplete=incomplete)
@@ -85,7 +85,7 @@ class Evidence:
     """What is known of the cells of one plan.
 
     `given`: by cell, values that were made elsewhere, instead of `trials`. `declared`: how their
-    runs are said to depart from the paper. `made`: what they were run on. `uncontrolled`: why no
+    runs are said to deviate from the paper. `made`: what they were run on. `uncontrolled`: why no
     claim and table is judged without the controls of its profile.
     """
 
@@ -237,7 +237,7 @@ def _distinct_runs(
 
 
 def copied_seeds(runs: Sequence[Mapping[int, float]]) -> dict[int, int]:
-    """By seed that repeats an earlier one in all runs, two or more, that one; none by chance."""
+    """By seed that repeats an earlier one in all runs (at least two), that one; none by chance."""
     seeds = sorted({seed for run in runs for seed in run})
     first: dict[tuple[float | None, ...], int] = {}
     copies, agreeing = dict[int, int](), len(runs)
@@ -255,7 +255,7 @@ def copied_seeds(runs: Sequence[Mapping[int, float]]) -> dict[int, int]:
 def load_trials(
     plan: Plan, store: Store, not_run: Mapping[str, str] = {}, *, include_stale: bool = False
 ) -> Trials:
-    """The trials that a plan may show, up to its last look.
+    """The trials that a plan may show, up to its last interim analysis.
 
     `not_run`: by run key, why the executor did not try a run (data that are missing).
     `include_stale`: whether trials of earlier code count where the present one has made none.

@@ -1,7 +1,7 @@
 """Judges numbers that were made elsewhere, as they are declared by who gives them.
 
 fedrepro knows nothing of how they were made. Only what is declared to follow the published protocol
-is held against the print; all else is not compared.
+is compared with the published values.
 """
 
 import math

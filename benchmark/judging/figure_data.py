@@ -143,7 +143,7 @@ def _series(
 
 
 def _title(drawing: PlannedCell, label: Sequence[str]) -> str:
-    """The printed label; beside it what was really run, where that is something else."""
+    """The printed label, and what was really run, where that is something else."""
     printed, config = " ".join(label), drawing.config
     if config is None or not drawing.departures:
         return printed

@@ -142,7 +142,7 @@ def evidence(tables: Sequence[TableResult]) -> Iterator[str]:
 
 
 def _at_odds(tables: Sequence[TableResult]) -> Iterator[str]:
-    """What tables say whose word is another than that of their headline claims."""
+    """What tables say that pass where a headline claim fails, or the other way round."""
     of_word = {"FAIL": ("HOLDS", "SAME DIRECTION"), "PASS": ("OPPOSITE", "ABSENT")}
     for table in tables:
         claims = [one for one in table.claims if one.headline and not one.answer.is_silenced]

@@ -43,13 +43,11 @@ _OTHER_SPECS = "specs: others than those that come with fedrepro for this paper"
 def judge(
     plan: Plan, trials: Trials, *, command: str, wall_s: float = 0.0, audit: bool = True
 ) -> Report:
-    """The report of a plan on trials (`benchmark.judging.evidence.load_trials`).
-
-    Of a plan with looks, each run is shown as far as the last look that its trials have reached.
-    `command`: as the user gave it. `wall_s`: of the whole job. `audit`: whether to look for
-    findings on the printed numbers, which takes seconds. Raises `SpecError` for a claim that names
-    no cell, `StoreError` for unreadable arrays.
-    """
+    """The report of a plan on trials (`benchmark.judging.evidence.load_trials`). Of a plan with
+    interim analyses, each run is shown up to the last that its trials have reached. `command`: as
+    the user gave it. `wall_s`: of the whole job. `audit`: whether to look for findings on the
+    printed numbers, which takes seconds. Raises `SpecError` for a claim that names no cell,
+    `StoreError` for unreadable arrays."""
 
     def was_tried(run: RunConfig, seed: int) -> bool:
         found = trials.get((run.key, seed))
@@ -129,7 +127,7 @@ class _Judging:
 
     @cached_property
     def scaled(self) -> frozenset[CellKey]:
-        """The cells whose runs depart from the published protocol."""
+        """The cells whose runs deviate from the published protocol."""
         return frozenset(one.cell.key for one in self.plan.cells if self.evidence.departures(one))
 
     @cached_property

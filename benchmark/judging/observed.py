@@ -1,4 +1,4 @@
-"""Printed cells beside their paired trials, as columns that can be compared.
+"""Printed cells with their paired trials, as columns that can be compared.
 
 * Cells that are counted, quoted, blank or without two trials are left out.
 * A table with one row is read sideways: its columns are compared.
@@ -19,11 +19,11 @@ from ..stats.pattern import Pattern
 Column = Mapping[str, Cell]
 """The cells of a column by the label of their row."""
 Names = Mapping[str | None, str]
-"""How methods are called in print."""
+"""By method, the paper's name for it."""
 
 
 def is_compared(cell: Cell) -> bool:
-    """Whether a cell prints a number that trials can be held against."""
+    """Whether a cell prints a number that trials can be compared with."""
     is_number = cell.kind == "empirical" and cell.printed.value is not None
     return is_number and cell.skip is None and cell.trial is None
 

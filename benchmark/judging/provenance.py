@@ -1,5 +1,5 @@
-"""Where the numbers of a report come from: its runs, the machine, versions, seeds and data; what a
-table was run on here and in the paper, and the command that runs it again."""
+"""Where the numbers of a report come from: its runs, the machine, versions, seeds and data. Also
+what a table was run on here and in the paper, and the command that runs it again."""
 
 import json
 import shlex
@@ -69,8 +69,8 @@ def provenance(plan: Plan, evidence: Evidence, command: str, wall_s: float) -> P
 
 
 def run_on(plan: Plan, cells: Sequence[PlannedCell]) -> str:
-    """Data, clients, rounds and trials; empty where nothing of these cells is trained. Such as
-    `coloured letters, 12 clients, 15 rounds, 10 trials (paper: STL-10, 60 clients, 100 rounds)`;
+    """Data, clients, rounds and trials; empty where nothing of these cells is trained. An example
+    is `coloured letters, 12 clients, 15 rounds, 10 trials (paper: STL-10, 60 clients, 100 rounds)`;
     the paper's part is left out where both are alike."""
     here, there = _used(cells)
     if not here:
@@ -141,7 +141,7 @@ def command_of(plan: Plan, table: str, row: Sequence[str] | None = None) -> str:
 
 
 def _looked_at(plan: Plan, table: str, row: Sequence[str] | None) -> int:
-    """How many trials a table or row shows; under declared looks, of the run with most."""
+    """How many trials a table or row shows; with interim analyses, of the run with most."""
     labelled = [(one, one.cell.row) for one in plan.cells]
     labelled += [(one, one.cell.parts) for one in plan.drawings]
     asked = (

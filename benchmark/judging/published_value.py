@@ -4,7 +4,7 @@
 * A number without one takes the deviation that the paper prints for the same experiment in a table
   that the spec names (`[sd] from`). It then is a single run of that spread.
 * Where the paper prints none at all, the spread is ours (`stats.spread.standard_errors`), and the
-  verdict says how it hangs on that.
+  verdict says how it depends on that.
 """
 
 import math
@@ -25,11 +25,9 @@ Z = NormalDist().inv_cdf(1 - LEVEL)
 
 @dataclass(frozen=True)
 class PublishedValue:
-    """The published side of a cell.
-
-    `low`, `high`: bounds of what rounds to the printed value. `spread`: None where the paper prints
-    none for this experiment; of one run where it is borrowed. `note`: where the spread is from.
-    """
+    """The published side of a cell. `low`, `high`: bounds of what rounds to the printed value.
+    `spread`: None where the paper prints none for this experiment; of one run where it is another
+    table's. `note`: where the spread is from."""
 
     value: float
     low: float
@@ -70,10 +68,8 @@ def published_values(
     printed: Sequence[Printed], *, ddof: int | None, runs: int | None
 ) -> list[PublishedValue]:
     """The published sides of one table's numbers, their spreads pooled where they are alike.
-
     `ddof`: None where it is not said; 0 is taken, the wider interval. `runs`: None without any
-    spread.
-    """
+    spread."""
     deviations = [
         # The largest that a printed one may stand for.
         unbiased_sd(float(one.sd + half_unit(one.sd)), ddof=ddof or 0, runs=runs)
@@ -95,8 +91,9 @@ def published_values(
 
 
 def sd_sources(paper: Paper, table: Table) -> Mapping[CellKey, Cell]:
-    """By cell of a table, the cell whose printed spread stands for it. A table lends to itself,
-    then the tables that its spec names, in order. It is the same for every reading."""
+    """By cell of a table, the cell whose printed spread stands for it. A table's own spreads come
+    first, then those of the tables that its spec names, in order. It is the same for every
+    interpretation."""
     paper = paper.as_taken or paper
     table = paper.table(table.id)
     lenders = [table] if table.sd.runs is not None else []
@@ -120,9 +117,9 @@ def _measured(cell: Cell) -> object:
 
 
 def is_out_of_reach(margin: float, half_unit: float, published: Spread) -> bool:
-    """Whether a margin can never give REPRODUCED beside a printed spread. REPRODUCED asks for |d| +
-    h + t * SE < margin, with the standard error at least that of the printed number, and t at least
-    1.645, however many trials are made."""
+    """Whether a margin can never give REPRODUCED with a printed spread. REPRODUCED asks for |d| + h
+    + t * SE < margin, for a difference d and the rounding h. However many trials are made, SE is at
+    least that of the printed number, and t at least 1.645."""
     return margin <= half_unit + Z * math.sqrt(published.variance_of_mean)
 
 

@@ -2,15 +2,15 @@
 
 Pure functions over numbers; `docs/verdicts.md` defines the words. Choices made here:
 
-* Rounding is held against whatever is claimed: equivalence must hold for the farthest value that
+* Rounding counts against whatever is claimed: equivalence must hold for the farthest value that
   prints like the published one, discrepancy for the nearest.
 * Where the paper prints no spread for the experiment, its value is one more draw from the
-  distribution of our trials (SE = s * sqrt(1 + 1/n), n - 1 degrees of freedom). That is right only
-  if it spreads as ours do, so the verdict says up to which ratio of the spreads it stands. No
-  ratio is demanded: none has a source, and the sentence with its ratio keeps 5 % whatever the
-  truth is (see `Assessment.stands_to`).
-* A borrowed spread (`judging.published_value`) is not known to be the larger or the smaller one:
-  both it and ours must allow what is said.
+  distribution of our trials: SE = s * sqrt(1 + 1/n), n - 1 degrees of freedom. That is right only
+  if it spreads as ours do, so the verdict says up to which ratio of the spreads it stands. No ratio
+  is demanded: none has a source, and the sentence with its ratio keeps 5 % whatever the truth is
+  (see `Assessment.stands_to`).
+* A spread from another table (`judging.published_value`) may be larger or smaller than ours: both
+  must allow what is said.
 * Our own deviations are not pooled: cells of a table share seeds, so their errors are dependent.
 * The test behind DISCREPANT counts both tails (`stats.spread.p_beyond`).
 * Trials that all gave one value leave their spread unknown, and decide nothing.
@@ -84,9 +84,9 @@ class Assessment:
     def stands_to(self) -> float:
         """The largest ratio of the paper's spread to ours at which the cell is still REPRODUCED.
 
-        From farthest + t * s * sqrt(1/n + r^2) = margin. For a true ratio r the event that the
-        answer is at least r is the very one that the test at r rejects, so "REPRODUCED up to this
-        ratio" is wrong in at most 5 % of cases for every r.
+        From farthest + t * s * sqrt(1/n + r^2) = margin. If r is the true ratio, the answer is at
+        least r exactly when the test at r rejects. So "REPRODUCED up to this ratio" is wrong in at
+        most 5 % of cases for every r.
         """
         t = t_quantile(1 - LEVEL, self.ours.n - 1)
         reach = (self.margin - self.farthest) / (t * self.ours.sd)
@@ -201,7 +201,7 @@ def cell_verdicts(
 
 
 def _without_judging(table: Table, planned: PlannedCell, evidence: Evidence) -> Verdict | Margin:
-    """The margin of a cell whose number is held against the print, else its verdict."""
+    """The margin of a cell that is compared with its published value, else its verdict."""
     cell, trials = planned.cell, evidence.cells[planned.cell.key]
     if cell.kind == "analytic" and cell.skip is None:
         return judge_analytic(cell, trials.found[0] if trials.found else None)
@@ -237,7 +237,7 @@ def _without_judging(table: Table, planned: PlannedCell, evidence: Evidence) -> 
 
 
 def _counted(cell: Cell, evidence: Evidence) -> tuple[float, ...]:
-    """The trials that a cell is judged with: no look at more than were declared."""
+    """The trials that a cell is judged with: never more than were declared."""
     values = [*evidence.cells[cell.key].trials.values()][: evidence.plan.profile.last_look]
     return tuple(value for value in values if value is not None)
 

@@ -17,13 +17,14 @@ from .resolve import ENDS, Resolver, UnresolvedError, metric_of
 
 
 def check(papers: Sequence[Paper]) -> tuple[tuple[Problem, ...], tuple[str, ...], list[Problem]]:
-    """What is wrong with loaded papers, the names in them that nothing implements yet, and what
-    must be known of how their runs are set up (`cautions`), which is no mistake.
+    """What is wrong with loaded papers, the names in them that nothing implements yet, and
+    `cautions`. These say what must be known of how runs are set up, which is no mistake.
 
-    Wrong are options that a method refuses, settings of a row or column that none of its runs
-    takes, profiles that read a round which is never reached or that set out to change what no
-    experiment gives, claims that name no cell, and settings of authors that no option takes. Names
-    that nothing implements are no problem: papers are transcribed before methods are written.
+    Wrong are options that a method refuses, and settings of a row or column that none of its runs
+    takes. So are profiles that read a round which is never reached, or that set out to change what
+    no experiment gives. So are claims that name no cell, and settings of authors that no option
+    takes. Names that nothing implements are no problem: papers are transcribed before methods are
+    written.
     """
     problems: list[Problem] = list(authors.check_all())
     missing: dict[tuple[str, str], dict[str, None]] = {}

@@ -16,10 +16,10 @@ _WHY = "data of one's own"
 def put_on(paper: Paper, profile: str, data: Content) -> Paper:
     """The paper with changes under `on` that put a profile on these data.
 
-    Clients hold them, and encoders that were pre-trained on the clients' data set are on these:
-    on the unlabelled images, or on the half of the training images that no client holds. No more
-    images are taken than the profile's set has. They are brought to its size where that is smaller,
-    or the paper's own.
+    Clients hold these data. Encoders pre-trained on the clients' data set are pre-trained on these,
+    too: on the unlabelled images, or on the half of the training images that no client holds. No
+    more images are taken than the profile's set has. They are brought to its size where that is
+    smaller, or the paper's own.
     """
     chosen = paper.profiles[profile]
     # What the profile changes for its own set holds for these, too.

@@ -30,8 +30,8 @@ class Plan:
     `runs`: unique, every run after those that it starts from. `sets`: what `--set` changed, by
     path. `rows`: the pattern that chose rows, None for all. `asked`: by run key, how many trials
     are asked for where that is not `trials`. `drawings`: runs that figures draw without printed
-    values. `looks`: with how many trials claims are looked at, rising; none means once, with all
-    there are. `data_dir`: where data of one's own are.
+    values. `looks`: the numbers of trials of the interim analyses, rising; none means one, of all.
+    `data_dir`: where data of one's own are.
     """
 
     paper: Paper
@@ -112,12 +112,11 @@ class Plan:
         return replace(self, trials=self.looks[-1], asked={}) if self.looks else self
 
     def as_far_as_reached(self, is_there: Callable[[RunConfig, int], bool]) -> Self:
-        """The plan with as many trials of each run as the look that it has reached, or the first.
-
-        Claims need unlike numbers of trials: those of an unfinished look wait in the store. What
-        other runs start from is asked for as often as these. Without looks the plan is as it was.
-        `is_there`: whether a trial is finished, or failed: no run stops before a failed one.
-        """
+        """The plan with as many trials of each run as the last interim analysis that it has
+        reached, or the first one. Claims need unlike numbers of trials: those of an unfinished
+        analysis wait in the store. What other runs start from is asked for as often as these.
+        Without interim analyses the plan is as it was. `is_there`: whether a trial is finished, or
+        failed: no run stops before a failed one."""
         if not self.looks:
             return self
         first = self.looks[0]
@@ -135,7 +134,7 @@ class Plan:
         return Counter(planned.config for planned in self.cells if planned.config is not None)
 
     def under(self, readings: Sequence[str]) -> "Plan":
-        """The same selection with the paper under other readings."""
+        """The same selection with the paper under other interpretations."""
         other = make_plan(
             under(self.paper, readings),
             self.profile.name,
@@ -158,7 +157,7 @@ class Plan:
 def reached(
     run: RunConfig, looks: Sequence[int], is_there: Callable[[RunConfig, int], bool]
 ) -> int:
-    """The largest look for which all trials of a run are there; 0 before the first."""
+    """The largest of `looks` for which all trials of a run are there; 0 before the first."""
     if run.stage == "costs":
         return looks[-1] if is_there(run, 0) else 0
     trials = sum(1 for _ in takewhile(lambda seed: is_there(run, seed), range(looks[-1])))
@@ -186,10 +185,10 @@ def make_plan(
     `series`: instead of the profile's. `sets`: changes by dotted path. `data_dir`, `download`:
     where data of one's own are read, and whether torchvision may fetch them.
 
-    Raises `SpecError` for a profile, table, row, data set or path that does not exist, for a series
-    of another profile of the same runs, for a claim or relation that names no cell, and for a row's
-    setting that no run takes: hours of training must not end in that message. `DataError` for
-    unreadable data of one's own.
+    Raises `SpecError` for a profile, table, row, data set or path that does not exist, and for a
+    series of another profile of the same runs. Also for a claim or relation that names no cell, and
+    for a row's setting that no run takes: hours of training must not end in that message. Raises
+    `DataError` for unreadable data of one's own.
     """
     chosen = _one_of("profile", profile, paper.profiles, f"paper {paper.id}")
     for table in (paper.as_taken or paper).tables:
@@ -271,7 +270,7 @@ def make_plan(
 
 
 def _in_series(profile: Profile, series: int, paper: Paper) -> Profile:
-    """The profile with trials of another series, at which no other profile looks."""
+    """The profile with trials of another series, which is no other profile's."""
     for other in paper.profiles.values():
         if other.name != profile.name and (other.source, other.series) == (profile.source, series):
             said = f"--series {series} gives the trials of the profile '{other.name}'"
@@ -377,5 +376,5 @@ def _is_own(paper: Paper, row: tuple[str, ...]) -> bool:
 
 
 def _methods(run: RunConfig) -> set[str]:
-    """Those that train: where few tables are shown, a protocol may be in own rows alone."""
+    """Those that train; protocols, which may be in own rows alone, are left out."""
     return {one.method for one in chain(run) if one.stage != "measurement"}

@@ -66,8 +66,8 @@ class Resolver:
 
     `on`: a data set of the profile's `on`. `sets`: what `--set` changes, by path. `metrics`: of
     other packages, which every federated run measures. `pin`: the name of data of one's own with
-    the checksum of their content. effective: positions of the profile's overrides that changed
-    something in a cell so far. known: the first cell of each experiment.
+    the checksum of their content. `effective`: positions of the profile's overrides that changed
+    something in a cell so far. `known`: the first cell of each experiment.
     """
 
     def __init__(
@@ -188,11 +188,9 @@ def _resolved(
 
 
 class _Making:
-    """Makes the config of an experiment, and notes all that is wrong with it on the way.
-
-    used: the paths that the config depends on. refused, missing: as of `UnresolvedError`; where
-    there is any, the config is of no use. Methods raise `UnknownNameError` for unknown names.
-    """
+    """Makes the config of an experiment, and notes all that is wrong with it on the way. `used`:
+    the paths that the config depends on. `refused`, `missing`: as of `UnresolvedError`; where there
+    is any, the config is of no use. Methods raise `UnknownNameError` for unknown names."""
 
     def __init__(self, experiment: Experiment, metrics: Sequence[str]) -> None:
         self._experiment, self._metrics = experiment, tuple(metrics)
@@ -300,7 +298,7 @@ class _Making:
         )
 
     def _client_data(self, learns_from_parts: bool = False) -> dict[str, Any]:
-        """learns_from_parts: whether clients may learn from a part without labels."""
+        """`learns_from_parts`: whether clients may learn from a part without labels."""
         data = self._data(
             self._name("clients.data"),
             self._get("clients.part", "train"),
@@ -377,12 +375,12 @@ class _Making:
 
 
 def metric_of(bound: Cell) -> str:
-    """A metric that the cell's run measures; every one of a training is a number of one run."""
+    """A metric that the cell's run measures; all metrics of a training have the same run."""
     return str(bound.metric) if bound.metric in MEASUREMENTS else "accuracy"
 
 
 def shown(value: Any) -> str:
-    """A setting as departures show it."""
+    """A setting as deviations show it."""
     if value is None:
         return "not given"
     return value if isinstance(value, str) else json.dumps(value)

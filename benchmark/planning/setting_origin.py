@@ -59,7 +59,7 @@ class Unit:
 
     @property
     def main(self) -> dict[str, Told]:
-        """By path, the setting that is most frequent in that table; of others, elsewhere."""
+        """By path, the most frequent setting in `table`; if there is none, in all tables."""
         chosen: dict[str, Told] = {}
         for counted in (self.seen[self.table], sum(self.seen.values(), Counter[Told]())):
             for told, _ in counted.most_common():

@@ -11,12 +11,9 @@ from .plan import Plan, PlannedCell
 
 
 class Summary:
-    """A plan in numbers.
-
-    `times`: called only if `store` lacks a trial. missing: the trials that the store lacks.
-    sharing: how many cells read each run. reasons: why cells have no run, with how many each.
-    cells: those of the paper, controls left out.
-    """
+    """A plan in numbers. `times`: called only if `store` lacks a trial. `missing`: the trials that
+    the store lacks. `sharing`: how many cells read each run. `reasons`: why cells have no run, with
+    how many each. `cells`: those of the paper, controls left out."""
 
     def __init__(self, plan: Plan, store: Store, times: Callable[[], TrialTimes]) -> None:
         trials = plan.trials_to_run()

@@ -1,1 +1,1 @@
-"""Table specs: reading, validating and expanding them into cells."""
+"""Table specs: read, validated and expanded into cells."""

@@ -41,7 +41,7 @@ class _AuthorsFile(InFile):
 
 @cache
 def files(kind: str) -> Mapping[str, Path]:
-    """Where the settings of each registered name of a kind lie, if it has any."""
+    """Where the settings of each registered name of a kind are, if it has any."""
     specs = {name: registry.spec_of(module) for name, module in registry.modules(kind).items()}
     return {name: Path(str(one.origin)).with_suffix(".toml") for name, one in specs.items() if one}
 
@@ -100,9 +100,9 @@ def _placed(objective: Any, data: Any, section: str) -> list[tuple[str, Experime
 def read(kind: str, name: str, file: Path) -> tuple[AuthorBlock, ...]:
     """The blocks of a file of settings in order; none where there is no file.
 
-    Raises `InvalidSpecError` with one line for each mistake: keys that are unknown or no setting of
-    authors, options that neither the method nor an objective has, values of the wrong type or
-    beyond `spec.limits`, data sets that do not exist.
+    Raises `InvalidSpecError` with one line for each mistake. Mistakes are keys that are unknown or
+    no setting of authors, and options that neither the method nor an objective has. So are values
+    of the wrong type or beyond `spec.limits`, and data sets that do not exist.
     """
     if not file.exists():
         return ()

@@ -27,13 +27,11 @@ class _OfRuns(InFile):
 
 @dataclass(frozen=True)
 class Alternative(_OfRuns):
-    """Another reading of what a paper leaves open, which `--reading` selects by its name.
-
+    """Another interpretation of what a paper leaves open, which `--reading` selects by its name.
     `taken`: what it stands for. `why`: why one might take it. `speaks`: what speaks for it (code,
     printed numbers, an equation), with the source. `set`: settings, a fragment of an experiment.
     `at`: the round that is read. `metrics`: the metric that is read, by the one that the cells
-    name. Raises `ValueError` if it changes nothing.
-    """
+    name. Raises `ValueError` if it changes nothing."""
 
     name: Name
     taken: Text
@@ -54,7 +52,7 @@ class Unstated(_OfRuns):
 
     `name`: of the choice; needed where there are alternatives. `settings`: the dotted paths that it
     decides. `no_setting`: where no path can be named, what decides instead (a module, say). Raises
-    `ValueError` for alternatives without a name, and for `settings` beside `no_setting`.
+    `ValueError` for alternatives without a name, and for `settings` with `no_setting`.
     """
 
     setting: Text

@@ -1,4 +1,4 @@
-"""CSV as spreadsheets and data frames write it, line by line. pandas fills up lines that are too
+"""CSV as spreadsheets and data frames write it, line by line. Pandas fills up lines that are too
 short, renames a column that is there twice, and forgets the numbers of lines."""
 
 import csv

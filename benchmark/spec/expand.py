@@ -58,7 +58,8 @@ def _cell(
     whole: Layered | None,
     *notes: str | None,
 ) -> Cell:
-    """A cell with what its row says, else its column, else the table; `whole` is None of no run."""
+    """A cell with what its row says, else its column, else the table; `whole` is None where it has
+    no run."""
     return Cell(
         paper=table.paper,
         table=table.id,

@@ -54,7 +54,8 @@ def read_number(value: Any) -> Decimal:
 
 
 def _read_looks(looks: tuple[int, ...], info: ValidationInfo) -> tuple[int, ...]:
-    """Looks rise, there is more than one, and what is trained by default is one of them."""
+    """Interim analyses rise, are more than one, and have the default number of trials among
+    them."""
     trials, shown = info.data.get("trials"), list(looks)
     if len(looks) < 2:
         raise ValueError("give two or more numbers of trials, or leave looks out")
@@ -72,7 +73,7 @@ def _refuse_empty(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A setting: decimals become floats, since settings are numbers and not print."""
+    """A setting: decimals become floats, since settings are not printed numbers."""
     if isinstance(value, Decimal):
         return float(value)
     if isinstance(value, dict):

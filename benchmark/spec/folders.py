@@ -1,4 +1,4 @@
-"""Where specs lie: in folders of one's own, and beside them the papers that come along."""
+"""Where specs are: in folders of one's own, and in that of the bundled papers."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,20 +10,20 @@ PAPER_FILE = "paper.toml"
 VARIABLE = "FEDREPRO_TABLES"
 """The environment's variable for folders of one's own, joined as those of `PATH` are."""
 HERE = Path("tables")
-"""The folder of one's own where nobody names one: below where one stands."""
+"""The folder of one's own where nobody names one, below the working folder."""
 
 Folders = Path | Sequence[Path] | None
-"""Folders of specs, searched in order; None for the papers that come along alone."""
+"""Folders of specs, searched in order; None for the bundled papers alone."""
 
 
 def tables_root() -> Path:
-    """The specs that come along (`bundled`)."""
+    """The specs of the bundled papers."""
     return bundled("tables")
 
 
 def bundled(name: str) -> Path:
-    """The `tables` or `docs` that come along: inside the installed package, or the checkout's
-    folder. Raises `SpecError` if there is neither."""
+    """The `tables` or `docs` of fedrepro: inside the installed package, or the checkout's folder.
+    Raises `SpecError` if there is neither."""
     folder = Path(__file__).resolve().parents[2] / name
     if not folder.is_dir():
         raise SpecError(f"no {name} found: neither an installed fedrepro nor a checkout's {name}/")
@@ -31,9 +31,9 @@ def bundled(name: str) -> Path:
 
 
 def searched(given: Sequence[Path] = ()) -> tuple[Path, ...]:
-    """Folders of one's own, then that of the papers that come along; each once. One's own are those
-    given, else those of `VARIABLE`, else `HERE` if it has a paper. Raises `SpecError` for a folder
-    that is named and holds no paper."""
+    """Folders of one's own, then that of the bundled papers; each once. One's own are those given,
+    else those of `VARIABLE`, else `HERE` if it has a paper. Raises `SpecError` for a folder that is
+    named and holds no paper."""
     named = [("--specs", one) for one in given] or [(VARIABLE, one) for one in _of_environment()]
     own = [_with_papers(folder, option) for option, folder in named]
     folders = [*(own or ([HERE] if any(_papers_in(HERE)) else [])), tables_root()]
@@ -67,7 +67,7 @@ def hidden(folders: Sequence[Path]) -> Mapping[str, tuple[Path, Path]]:
 
 
 def differs_from_bundled(paper: str, file: Path) -> bool:
-    """Whether the specs beside `file` are others than those that come along for this paper."""
+    """Whether the specs beside `file` differ from those that are bundled for this paper."""
     ours = tables_root() / paper
     both = [{one.name: one.read_bytes() for one in at.glob("*.toml")} for at in (file.parent, ours)]
     return ours.is_dir() and both[0] != both[1]

@@ -1,6 +1,6 @@
 """Layers of settings merged into one experiment, which notes from which layer each setting is.
 
-From below: the method's authors, paper, table, column, row, readings, profile and `--set`.
+From below: the method's authors, paper, table, column, row, interpretations, profile and `--set`.
 """
 
 from collections.abc import Iterable, Mapping

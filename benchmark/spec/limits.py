@@ -1,5 +1,5 @@
 """How long, deep and large specs may be, so that what `fedrepro check` passes can be finished. The
-bounds lie far above what a printed paper needs; docs/spec-format.md lists them."""
+bounds are far above what a printed paper needs; docs/spec-format.md lists them."""
 
 import re
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+-]*((\.[A-Za-z0-9_+-]+)+(:[A-Za-z_]\
 
 
 def exceeded(value: Any, path: KeyPath = (), most: float = inf) -> Iterator[tuple[KeyPath, str]]:
-    """What values of TOML exceed, by path; nothing is said of what lies deeper than `DEPTH`. No
+    """What values of TOML exceed, by path; nothing is said of what is deeper than `DEPTH`. No
     number may be larger than `most`, or smaller than its negative."""
     if said := _problem(value, path, most):
         yield path, said

@@ -59,7 +59,7 @@ def _parsed(statement: list[str]) -> dict[str, Any] | None:
 
 
 def _shorter(data: Any) -> str:
-    """The beginning of a list that goes on, with zeros for what is known of it."""
+    """The text of an unfinished list, with zeros for the items that were parsed."""
     keys = list[str]()
     while isinstance(data, dict):
         ((key, data),) = data.items()

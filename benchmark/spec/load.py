@@ -20,7 +20,7 @@ def paper_ids(root: Folders = None) -> tuple[str, ...]:
 
 
 def load_paper(id: str, root: Folders = None) -> Paper:
-    """The paper whose specs are in the folder `id`, its tables in print order.
+    """The paper whose specs are in the folder `id`, its tables in the paper's order.
 
     `root`: the folders of specs, of which the first with that paper counts; None for those bundled.
     Raises `InvalidSpecError`, a `SpecError` with one line for each mistake in its files, and
@@ -79,7 +79,7 @@ def _read(file: Path, cls: type[Model]) -> _File[Model]:
 
 
 def _sound(paper: _File[Paper], tables: Sequence[_File[Table]]) -> Paper:
-    """The paper with its tables in print order; `InvalidSpecError` if anything is wrong."""
+    """The paper with its tables in the paper's order; `InvalidSpecError` if anything is wrong."""
     reports = [paper.report, *(one.report for one in tables)]
     problems = [problem for report in reports for problem in report.problems]
     if problems or paper.model is None:

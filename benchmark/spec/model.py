@@ -30,7 +30,7 @@ class Origin(NamedTuple):
 
     `layer`: `authors`, `paper`, `table`, `column`, `row`, `reading`, `profile` or `set`; of a
     setting that none gives `default`, or `method` where that decides it; `unstated` of an open
-    choice. `text`: the authors' source, the reading's name, the reason of a change, a default's
+    choice. `text`: the authors' source, the alternative's name, the reason of a change, a default's
     module.
     """
 
@@ -117,8 +117,8 @@ class Claim(_Stated):
     `reading_of`: the claim, of the same table, whose sentence this one reads in another way.
     `every_trial`: whether the text says it of each single trial, not of their mean. `headline`: of
     a claim of abstract or conclusion, what it says as a clause (`it beats FedAvg`). `rests_on`:
-    what the data must leave room for: `headroom`, for features that are learned. `control`: given
-    where this is no claim of the paper but a positive control.
+    what the data must have: `headroom`, so that learned features can beat random ones. `control`:
+    given where this is no claim of the paper but a positive control.
     """
 
     reading_of: Text | None = None
@@ -372,9 +372,9 @@ class Profile(InFile):
 
     `looks`: Numbers of trials of its interim analyses, rising. None means one, with `trials`.
     `like`: The profile from which it has overrides, data sets and omissions. `omit`: Cells that it
-    does not run, beside those of tables, rows and columns that say so. `whole`: Whether it runs the
-    cells, too, that the profile that it is like leaves out. `on`: Per data-set name of `--on`, the
-    overrides that put the profile on that set. `data`: The one of these that it runs on unless
+    does not run, besides those of tables, rows and columns that say so. `whole`: Whether it runs
+    the cells, too, that the profile that it is like leaves out. `on`: Per data-set name of `--on`,
+    the overrides that put the profile on that set. `data`: The one of these that it runs on unless
     another is named. `misses`: Which condition of the choice of its data is not met.
     """
 
@@ -397,7 +397,7 @@ class Profile(InFile):
 
     @property
     def last_look(self) -> int | None:
-        """With how many trials a cell is judged; None where no looks are declared."""
+        """With how many trials a cell is judged; None without declared interim analyses."""
         return max(self.looks, default=None)
 
     def why_left_out(self, cell: Cell) -> str | None:

@@ -69,8 +69,8 @@ def is_own_data(name: str) -> bool:
 
 
 def problem(what: str, name: str) -> str | None:
-    """Why no spec may use a name, or None: it looks like a slip, or names an unusable module.
-    Another name that nothing implements may belong to a method that is yet to be written."""
+    """Why no spec may use a name, or None: it may be a slip, or names an unusable module. Another
+    name that nothing implements may belong to a method that is yet to be written."""
     if what == "data set" and data_names.is_file(name):
         return None
     name = data_names.plain(name) if what == "data set" else name

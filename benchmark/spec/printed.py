@@ -17,7 +17,7 @@ _VALUE = re.compile(
 
 
 Rule = Literal["half up", "half even"]
-"""How a number midway between two prints is rounded; a text keeps to one rule."""
+"""How a number midway between two printed ones is rounded; a text keeps to one rule."""
 RULES: tuple[Rule, ...] = get_args(Rule)
 
 
@@ -27,7 +27,7 @@ class Printed:
 
     `text`: as printed, without the spread ("41.20", "≈ 23", "—", "2ST"). `value`: the number, None
     where the cell holds words or a dash. `sd`: the printed spread. `low`, `high`: where extraction
-    or print leaves the value uncertain, the range that it can lie in.
+    or printing leaves the value uncertain, the range that it can lie in.
     """
 
     text: str
@@ -80,9 +80,9 @@ class Printed:
 
 
 def closed_ends(value: Decimal, rule: Rule) -> tuple[bool, bool]:
-    """Whether the ends of the interval that prints like `value` print like it, too. 12.35 prints as
-    12.4 under either rule, 12.45 as 12.5 (half up) or as 12.4 (half even). How "half up" treats a
-    negative number differs between programs, so both of its ends are kept."""
+    """Whether the ends of the interval that prints like `value` print like it, too. Under either
+    rule 12.35 prints as 12.4, but 12.45 as 12.5 (half up) or as 12.4 (half even). How "half up"
+    treats a negative number differs between programs, so both of its ends count."""
     if rule == "half up":
         return True, value < 0
     even = value.as_tuple().digits[-1] % 2 == 0

@@ -1,4 +1,4 @@
-"""Readings: what a paper leaves open, and the paper as it is under other answers.
+"""Interpretations: what a paper leaves open, and the paper as it is under other answers.
 
 An `[[unstated]]` entry is a choice, with what is taken and, where others can be run, alternatives.
 A paper under some alternatives is another `Paper`: its cells have other settings, read another
@@ -51,7 +51,7 @@ def readings_of(paper: Paper) -> tuple[Reading, ...]:
 
 
 def free_readings(paper: Paper) -> tuple[Reading, ...]:
-    """The readings of choices that the paper's own readings leave as taken."""
+    """The alternatives of choices that the paper's own `readings` leave as taken."""
     known = readings_of(paper)
     settled = {one.choice.name for one in known if one.name in paper.readings}
     return tuple(one for one in known if one.choice.name not in settled)

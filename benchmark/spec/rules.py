@@ -1,6 +1,6 @@
 """What a spec must obey beyond its shape, checked on the raw TOML.
 
-Working on raw data lets one reading report every mistake: parts of a wrong shape, which
+Working on raw data lets one pass report every mistake: parts of a wrong shape, which
 `benchmark.spec.model` reports, are passed over here.
 """
 
@@ -67,7 +67,7 @@ def check_table(data: Toml, paper: Toml, own: Mapping[str, str], report: FilePro
 
 
 def check_across(files: Sequence[tuple[FileProblems, Paper | Table]]) -> None:
-    """What the files of a paper share or borrow: ids of tables, names of readings, spreads."""
+    """What files of a paper take from each other: ids of tables, names of alternatives, spreads."""
     lending = {one.id for _, one in files if isinstance(one, Table) and one.sd.runs is not None}
     tables, readings = dict[str, str](), dict[str, str]()
     for report, one in files:
@@ -120,7 +120,7 @@ class _Rules:
                 self.report.add(here, problem)
 
     def choices(self, data: Toml) -> None:
-        """Settings, methods and metrics that readings name; all of them must exist."""
+        """Settings, methods and metrics that alternatives name; all of them must exist."""
         for at, choice in _items(data, "unstated"):
             paths = dict(_items(choice, "settings", at, of=str))
             for here, path in paths.items():
@@ -244,7 +244,7 @@ def _check_unique(found: list[tuple[KeyPath, Any]], key: str, report: FileProble
 
 
 def _check_readings(claims: Placed, report: FileProblems) -> None:
-    """A reading names a claim of its table that is not itself the reading of another."""
+    """`reading_of` names a claim of its table that has no `reading_of` itself."""
     ids = (claim.get("id") for _, claim in claims if "reading_of" not in claim)
     firsts = [id for id in ids if isinstance(id, str)]
     for path, claim in claims:

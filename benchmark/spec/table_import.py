@@ -1,8 +1,8 @@
 """A printed table, as LaTeX, Markdown, HTML or CSV, as the draft of a spec.
 
 Rows and columns are read by pandoc (CSV by Python), cells by `table_cells`. What was taken for
-what, and what was not understood, is told by line. What a draft cannot know is left to its author
-and said in it: the margin, and the experiment of rows whose label names no method.
+what, and what was not understood, is reported by line. What a draft cannot know is left to its
+author and said in it: the margin, and the experiment of rows whose label names no method.
 """
 
 import json
@@ -105,7 +105,7 @@ class Parsed:
         return odd + sum(value.kind == kind for row in self.rows for value in row.values)
 
     def report(self) -> Iterator[str]:
-        """What the reading did, line by line, and in the last one how many cells it understood."""
+        """What the import did, line by line, and in the last one how many cells it understood."""
         yield from self.told
         taken = {"words": "is taken as words", "odd": "is not understood"}
         for row in self.rows:

@@ -1,8 +1,8 @@
 """One small sample: mean, spread, Student's t-interval, equality, and what a run can show.
 
-Of several looks at growing trials each has a level of its own (Lan and DeMets 1983, Discrete
-sequential boundaries for clinical trials). SciPy is imported where a number is asked for: a table
-without trials is shown without it.
+Of several interim analyses of growing trials each has a level of its own (Lan and DeMets 1983,
+Discrete sequential boundaries for clinical trials). SciPy is imported where a number is asked for:
+a table without trials is shown without it.
 """
 
 import math
@@ -129,12 +129,12 @@ def detectable(sd: float, n: int, level: float = 1 - LEVEL) -> float | None:
 
 
 def shares(counts: Sequence[int], declared: int) -> list[float]:
-    """The share of the level that each look may spend; they add up to at most one.
+    """The share of the level that each interim analysis may spend; they add up to at most one.
 
     The spending function f(t) = ln(1 + (e - 1) t) of the share t of declared trials has boundaries
     about as constant as those of Pocock 1977. The union bound keeps the level for any test.
 
-    `counts`: of trials at each look; those beyond `declared` (at least 1) have nothing to spend.
+    `counts`: of trials at each of them; those beyond `declared` (at least 1) have nothing to spend.
     """
     found, spent = [], 0.0
     for count in counts:

@@ -48,8 +48,8 @@ class Pattern:
     joined: tuple[tuple[str, ...], ...] = ()
 
     def paired(self, looks: Sequence[int] = ()) -> Self:
-        """With the trials that all cells have, as many as the last declared look that they reach.
-        All of the following asks for paired trials."""
+        """With the trials that all cells have, up to the last of `looks` that they reach. All of
+        the following asks for paired trials."""
         lacking = np.isnan(self.trials[~np.isnan(self.printed)]).any(axis=0)
         known = np.compress(~lacking, self.trials, axis=-1)
         count, level = reached(looks, known.shape[-1])
@@ -73,8 +73,8 @@ def centred(values: Floats) -> Floats:
 
 
 def retention(printed: Floats, trials: Floats) -> Floats | None:
-    """The slope of each trial on the printed values; None where the print does not differ.
-    `printed`: [rows, columns]. `trials`: [rows, columns, n]. Returns [n]."""
+    """The slope of each trial on the printed values; None where these do not differ. `printed`:
+    [rows, columns]. `trials`: [rows, columns, n]. Returns [n]."""
     x = centred(printed)
     if np.ptp(x) < _EPS:
         return None
@@ -131,7 +131,8 @@ def reliability(pattern: Pattern, printed_variance: float | None) -> float:
 
 def left_out(pattern: Pattern) -> dict[str, Floats | None]:
     """Retention without each row, each column and all rows of each method, by what is left out.
-    None where the print does not differ without it. What leaves nothing to compare is not there."""
+    None where the printed values do not differ without it. What leaves nothing to compare is not
+    there."""
     named = ("row", 0, pattern.rows), ("column", 1, pattern.columns), ("method", 0, pattern.methods)
     found: dict[str, Floats | None] = {}
     for what, axis, labels in named:

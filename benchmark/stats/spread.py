@@ -4,7 +4,7 @@ Sources: Schuirmann 1987 for the two one-sided tests of equivalence; their oppos
 the interval null hypothesis |difference| <= margin at its least favourable point.
 
 Published deviations of a table are pooled where they are alike. A cell takes the pooled one only if
-it is larger than its own: without that guard the rate of false equivalence rose to 6.6 % (five rows
+it is larger than its own. Without that guard the rate of false equivalence rose to 6.6 % (five rows
 of five runs, one of them 1.5 times as noisy; `tests/benchmark/test_verdict_error_rates.py`).
 """
 
@@ -38,13 +38,11 @@ def unbiased_sd(sd: float, *, ddof: int, runs: int) -> float:
 
 
 def standard_errors(sd: float, n: int, published: Spread | None) -> list[tuple[float, float]]:
-    """Standard errors of the difference of the two means, each with its degrees of freedom.
-
-    Where there are two, a verdict must hold for both. `sd`, `n`: of our trials. `published`: of
-    several runs, it gives Welch's error of the printed mean, degrees of freedom by
-    Welch-Satterthwaite. Of one run, it is borrowed: the printed run spreads so, or as our trials
-    do. None: the printed run is one more draw of ours, s * sqrt(1/n + 1), with n - 1 of freedom.
-    """
+    """Standard errors of the difference of the two means, each with its degrees of freedom. Where
+    there are two, a verdict must hold for both. `sd`, `n`: of our trials. `published`: of several
+    runs, it gives Welch's error of the printed mean, degrees of freedom by Welch-Satterthwaite. Of
+    one run, it is from another table: the printed run spreads so, or as our trials do. None: the
+    printed run is one more draw of ours, s * sqrt(1/n + 1), with n - 1 degrees of freedom."""
     errors = []
     if published is None or published.runs == 1:
         errors.append((sd * math.sqrt(1 / n + 1), n - 1.0))

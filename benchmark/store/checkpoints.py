@@ -3,7 +3,7 @@
 A checkpoint is an npz file of numbers and of JSON: what it is of, and the state as plain data
 (`methods.checkpoint_tree`). Nothing in it is executed, no class is looked up but the dataclasses of
 this package and of the method. One that is damaged, or that another run, seed, source, device,
-version or encoder made, is told and not used.
+version or encoder made, is reported and not used.
 """
 
 import json

@@ -93,9 +93,9 @@ def write_npz(file: IO[bytes], arrays: Mapping[str, NDArray[Any]]) -> None:
 
 
 def arrays_from(content: bytes) -> dict[str, NDArray[Any]]:
-    """The arrays in an npz file's content. Raises `StoreError` if it is none, is damaged, has
-    pickles or what is no array, or would unpack to more bytes than it has, as no file that is
-    written here does."""
+    """The arrays in an npz file's content. Raises `StoreError` if it is none, is damaged, or has
+    pickles or what is no array. Also if it would unpack to more bytes than it has, as no file that
+    is written here does."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             unpacked = sum(one.file_size for one in archive.infolist())
@@ -129,7 +129,7 @@ def seal_of(plain: Mapping[str, Any]) -> str:
 
 
 def sealed(plain: Mapping[str, Any]) -> bytes:
-    """The content of a file that holds its own seal under `sha256`."""
+    """The content of a file that holds its own checksum under `sha256`."""
     return canonical({**plain, "sha256": seal_of(plain)}) + b"\n"
 
 

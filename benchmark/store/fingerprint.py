@@ -3,8 +3,8 @@
 Files are found by following import statements (anywhere in a file, so lazy imports count) from the
 modules that the run names and the harness's own `benchmark.training.training` and
 `benchmark.training.stages.<stage>`. Only `methods` and `benchmark` are followed, and of another
-project the packages of the modules that the run names, and all that is not installed but lies
-beside them or on the path. What plans, judges or shows is not reached.
+project the packages of the modules that the run names. So is what is not installed but is beside
+these or on the path. What plans, judges or shows is not reached.
 
 Files that a module of another project reads count where it declares them, by a name from its own
 folder: `reads = ["weights.json"]`. What else it may depend on is not followed; `unfollowed` finds

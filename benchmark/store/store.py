@@ -1,11 +1,11 @@
 """The store: finished trials as immutable files, written so that a kill loses none.
 
-    store.json                                      schema
-    trials/<run key>/<source digest>-seed<k>.json   a record, with its .npz and .encoder.npz
-    errors/<run key>-seed<k>.json                   why a trial failed; never taken as a result
-    checkpoints/<run key>-seed<k>.checkpoint        where a trial goes on that was interrupted
-    unfinished/                                     what is being written; a kill leaves it there
-    lock                                            held by the process that writes
+    `store.json`                                      the version of its schema.
+    `trials/<run key>/<source digest>-seed<k>.json`   a record, with its .npz and .encoder.npz.
+    `errors/<run key>-seed<k>.json`                   why a trial failed; never taken as a result.
+    `checkpoints/<run key>-seed<k>.checkpoint`        where an interrupted trial goes on.
+    `unfinished/`                                     what is being written; a kill leaves it there.
+    `lock`                                            held by the process that writes.
 
 Files appear whole or not at all (`benchmark.store.files`) and the record comes last, so where it
 exists all of the trial does. Anyone may read; one process at a time writes (`writing`).
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 SCHEMA = 2
 
 _NOT_A_RECORD = (KeyError, TypeError, ValueError, AttributeError, RecursionError)
-"""What reading raises for content that is no record, or not the one that was written."""
+"""What is raised for content that is no record, or not the one that was written."""
 DESCRIPTION = "store.json"
 UNFINISHED = "unfinished"
 _LOCK = "lock"
@@ -163,7 +163,7 @@ class Store:
             raise StoreError(f"{path}: {error}") from error
 
     def encoder_path(self, record: TrialRecord) -> Path | None:
-        """Where the encoder lies, for a worker that reads it itself (`weights_from`)."""
+        """Where the encoder is, for a worker that reads it itself (`weights_from`)."""
         if record.encoder is None:
             return None
         return self._folder(record.run) / record.encoder["file"]
@@ -300,7 +300,7 @@ class Store:
 
 
 def error_file(run: str, seed: int) -> str:
-    """Where, below the root of a store, lies why a trial failed."""
+    """The file, below the root of a store, that says why a trial failed."""
     return f"errors/{run}-seed{seed}.json"
 
 

@@ -48,17 +48,15 @@ def train_trial(
     save: Callable[[Any], None] | None = None,
     save_every_s: float = 0.0,
 ) -> tuple[Outcome, dict[str, Any]]:
-    """One trial, and where its numbers come from.
+    """One trial, and where its numbers come from: device, versions, commit, data by portion, and
+    how often it was interrupted. There, `started` is in UTC and of its first part, and `wall_s` of
+    all parts but those whose work was lost. `peak_bytes` is of memory of this process.
 
     `encoder`: weights of the run that `config` starts from, one model; None for a random start.
-    provenance: device, versions, commit, started (UTC, of its first part), wall_s (of all parts,
-    without those whose work was lost), data by portion, how often it was interrupted, and
-    peak_bytes (of memory, of this process). `save`: called about every `save_every_s` seconds (0:
-    never) with what `saved` may be later on to go on from there; `StaleStateError` if that was made
-    from other data.
-
-    Raises `methods.outcome.DivergedError` if what it measured or would store is not finite,
-    `benchmark.errors.DataError` if data are missing, and `ValueError` if the config cannot be
+    `save`: called about every `save_every_s` seconds (0: never) with what `saved` may be later on
+    to go on from there. Raises `StaleStateError` if `saved` was made from other data,
+    `methods.outcome.DivergedError` if what it measured or would store is not finite, and
+    `benchmark.errors.DataError` if data are missing. Raises `ValueError` if the config cannot be
     built, if the device cannot compute in its precision, or if nothing was measured.
     """
     if (config.init_from is None) != (encoder is None):

@@ -22,7 +22,7 @@ _NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)*(?:[eE][+-]?\d+)?%?")
 
 def render(reports: Sequence[Report]) -> str:
     """A header and one line a cell, controls last; `|` joins parts of a label, a space trials.
-    edited_files: how many files were edited since the trials were made; 0 for today's code."""
+    `edited_files`: how many files were edited since the trials were made; 0 for today's code."""
     lines = []
     for report in reports:
         tables = (*report.tables, *report.controls)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def papers() -> "pd.DataFrame":
-    """One's own papers and those that come along, by id; `SpecError` for specs that are wrong."""
+    """One's own papers and the bundled ones, by id; `SpecError` for specs that are wrong."""
     import pandas as pd
 
     rows = {
@@ -61,12 +61,12 @@ def plan(
 ) -> Plan:
     """What a run would train: `.runs` are unique, `.cells` say which run each cell reads.
 
-    `paper`: an id such as "cpcfl", of a paper in $FEDREPRO_TABLES, else `./tables`, or one that
-    comes along. `profile`: how much is run; None for that of `fedrepro.toml`, else reduced.
-    `tables`: ids, None for all. `rows`: a pattern such as "CP-CFL|*". `on`: a data set of the
-    profile, or data of your own. `trials`, `series`: instead of the profile's. `sets`: changed
-    settings by dotted path. `readings`: of what the paper leaves open. `data_dir`, `download`: of
-    data of your own, as of `run`.
+    `paper`: an id such as "cpcfl", of a paper in $FEDREPRO_TABLES, else `./tables`, or a bundled
+    one. `profile`: how much is run; None for that of `fedrepro.toml`, else reduced. `tables`: ids,
+    None for all. `rows`: a pattern such as "CP-CFL|*". `on`: a data set of the profile, or data of
+    your own. `trials`, `series`: instead of the profile's. `sets`: changed settings by dotted path.
+    `readings`: of what the paper leaves open. `data_dir`, `download`: of data of your own, as of
+    `run`.
 
     Raises `SpecError` for a name or a setting that does not exist.
     """
@@ -158,8 +158,8 @@ def judge(
     `results`: files (CSV, a TOML map of exports: docs/your-results.md), or a data frame with
     columns table, row, column, seed and value; metric, unit and round may be there. `tables`: ids;
     None for those that have results. `protocol`, `note`: how the numbers were made, as you declare
-    it. Only "full", the published protocol, is held against the print. `audit`: whether to look for
-    contradictions among the printed numbers, which takes seconds.
+    it. Only "full", the published protocol, is compared with the published values. `audit`: whether
+    to seek contradictions among the printed numbers, which takes seconds.
 
     Raises `FedreproError` for a file that cannot be read, and results that belong to no cell.
     """
@@ -186,12 +186,9 @@ def judge(
 
 
 def report(what: "Results | str | Sequence[Results]", out: Path | str) -> Path:
-    """Writes a report in every format to the folder `out`, and gives the path of its HTML.
-
-    `what`: judged results, one or several, or the id of a paper, whose reduced profile is taken.
-
-    Raises `FedreproError` if the folder cannot be written.
-    """
+    """Writes a report in every format to the folder `out`, and gives the path of its HTML. `what`:
+    judged results, one or several, or the id of a paper, whose reduced profile is taken. Raises
+    `FedreproError` if the folder cannot be written."""
     from fedrepro._results import Results
     from fedrepro.reports.publish import write_report
 

@@ -1,4 +1,4 @@
-"""Defaults of options for who stands in a folder: `fedrepro.toml`, or `[tool.fedrepro]`."""
+"""Defaults of options in the working folder: `fedrepro.toml`, or `[tool.fedrepro]`."""
 
 import os
 import tomllib

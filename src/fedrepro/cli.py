@@ -21,7 +21,7 @@ from fedrepro.commands import _options
 from fedrepro.commands._terminal import Output, complain, discard_output, open_standard_streams
 
 _NEW_OBJECTS = 50_000
-"""After so many Python looks for dead circles; after 700 that took a third of `check`'s time."""
+"""New objects after which Python looks for dead cycles; 700 took a third of `check`'s time."""
 _GROUPS = {
     "run a paper": ("run", "plan", "report", "multiverse"),
     "judge your results": ("judge", "template"),

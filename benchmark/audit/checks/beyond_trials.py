@@ -46,7 +46,7 @@ def check(paper: Paper) -> Iterator[Finding]:
 
 
 def _beside(paper: Paper) -> Iterator[Beside]:
-    """Each experiment whose trials one table prints, and another one number: its first print."""
+    """Experiments whose trials one table prints: these, and the first single number elsewhere."""
     for alike in grouped(numbers(paper), lambda one: one.quantity).values():
         cells = [one.cell for one in alike]
         lone = [cell for cell in cells if cell.trial is None and cell.printed.sd is None]
@@ -58,7 +58,7 @@ def _beside(paper: Paper) -> Iterator[Beside]:
 
 
 def chance(hits: int, of: int, trials: int) -> float:
-    """That at least so many of so many single draws exceed each as many trials."""
+    """The probability that `hits` or more `of` single draws each exceed all of `trials` others."""
     p = 1 / (trials + 1)
     return sum(comb(of, k) * p**k * (1 - p) ** (of - k) for k in range(hits, of + 1))
 

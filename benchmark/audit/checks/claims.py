@@ -1,8 +1,8 @@
 """Do the printed tables support what the text says about them?
 
 Two kinds: `stated-number` for arithmetic of the text ('= 5.90'), `claim` for every other
-comparison. A sentence with several readings is inconsistent only if none is left open, and not by
-the spec's bound for words such as 'about' (`~`, `vague`), which have none in the paper.
+comparison. A sentence with several interpretations is inconsistent only if none of them is left
+open. A bound of the spec for words such as 'about' (`~`, `vague`) makes none inconsistent.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ class ClaimSupport:
 
     @property
     def is_sharp(self) -> bool:
-        """Whether paper and print draw a line, so that being beyond it is a contradiction."""
+        """Whether text and numbers give a sharp bound, so that to exceed it is a contradiction."""
         vague = self.claim.vague or any(one.relation == "~" for one in self.decisive)
         return not vague and not any(one.is_approximate for one in self.decisive)
 
@@ -43,7 +43,7 @@ def check(paper: Paper) -> Iterator[Finding]:
 
 
 def readings(paper: Paper, table: Table) -> Mapping[str, list[ClaimSupport]]:
-    """By sentence about a table (the id of its first claim), all of its readings."""
+    """By sentence about a table (the id of its first claim), all of its interpretations."""
     reads = (_read(claim, table, paper) for claim in table.claims)
     return grouped(reads, lambda read: read.claim.reading_of or read.claim.id)
 
@@ -56,7 +56,7 @@ def _read(claim: Claim, table: Table, paper: Paper) -> ClaimSupport:
 
 
 def _sentence(table: Table, name: str, reads: Sequence[ClaimSupport]) -> Finding:
-    """The finding on all readings of one sentence; a supported reading speaks for it."""
+    """The finding on all interpretations of a sentence; one that is supported speaks for it."""
     supported = [read for read in reads if read.word == "supported"]
     shown = supported or [read for read in reads if read.word != "not printed"]
     status: Status = "consistent" if supported else "undecidable"

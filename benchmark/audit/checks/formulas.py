@@ -1,9 +1,9 @@
 """Do analytic cells print what their formula gives?
 
-Formulas rest on the spec's reading, so a cell that prints otherwise is `undecidable`. A formula
-means one thing throughout a paper. So a fit under another reading counts only if that reading fits
-more than half of the quantities that it can be tried on. Half of them is enough where so few
-readings were tried that none was likely to fit by chance.
+Formulas rest on the spec's interpretation, so a cell that prints otherwise is `undecidable`. A
+formula means one thing throughout a paper. So a fit under another interpretation counts only if
+that one fits more than half of the quantities that it can be tried on. Half of them is enough where
+so few interpretations were tried that none was likely to fit by chance.
 """
 
 from collections import defaultdict
@@ -16,9 +16,9 @@ from ..findings import Finding, finding
 
 _MOST_LINES = 5
 _CHANCE = 0.5
-"""Where as many readings fit by chance on average, one that fits says nothing by itself."""
+"""If so many interpretations fit by chance on average, one that fits says nothing by itself."""
 Tried = dict[tuple[str | None, str], dict[str, bool]]
-"""By formula and reading, the quantities that it was tried on, each once, and whether it fits."""
+"""By formula and interpretation, the quantities that it was tried on, and whether it fits each."""
 
 
 def needed(paper: Paper, tables: Collection[str]) -> Set[str]:

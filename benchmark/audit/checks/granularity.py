@@ -1,7 +1,7 @@
 """Do accuracies lie on the grid that their number of test images allows? (GRIM)
 
 An accuracy pooled over n test images is k / n, also as the mean over clients with equally many
-each; averaged over r runs it is k / (r n). Where that is coarser than the printed digits, a
+each. Averaged over r runs it is k / (r n). Where that is coarser than the printed digits, a
 misprint shows (Brown and Heathers, The GRIM test, 2017).
 """
 

@@ -1,7 +1,7 @@
 """Can the printed mean and standard deviation come from the printed trials, and with which ddof?
 
-Rows are compared one by one; a table, and then the paper, is asked for the one kind of standard
-deviation (ddof 0 of a population, ddof 1 of a sample) that fits all of its rows.
+Rows are compared one by one. Then one kind of standard deviation is sought that fits all rows of a
+table, and of the paper: ddof 0 of a population, or ddof 1 of a sample.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,8 +1,8 @@
 """Do rows of different experiments print the same value in every cell?
 
 One row may be the other under another name, or copied, or alike by chance. For the chance, values
-measured under the same conditions are taken as independent and evenly spread over their range; as
-many other rows as could have been met are allowed for.
+measured under the same conditions are taken as independent and evenly spread over their range. The
+number of other rows that were compared is allowed for.
 """
 
 from collections import defaultdict

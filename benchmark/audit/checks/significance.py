@@ -6,8 +6,8 @@ sum(w^2 s^2 / n). The degrees of freedom are between the least n - 1 and the sum
 (Welch 1947, Satterthwaite 1946). For a printed population SD, s^2 is SD^2 n / (n - 1). Any other
 printed SD is s already. Means of different rows are taken as independent.
 
-A number without a spread borrows mean and SD from the table that prints its experiment with them.
-The spec's bound for such a word (`- 2.0`) is left out: here the spread is the bound.
+A number without a spread takes mean and SD from the table that prints its experiment with them. The
+spec's bound for such a word (`- 2.0`) is left out: here the spread is the bound.
 """
 
 import re
@@ -70,7 +70,7 @@ class Test:
 class Tested:
     """A comparison whose numbers all have a spread, and Welch's test of its difference. `opposite`:
     whether the difference that is claimed has the other sign. `differs`: whether what is called
-    alike differs for certain; beside '<' and '>', the other way."""
+    alike differs for certain; for '<' and '>', the other way."""
 
     cells: tuple[Cell, ...]
     shown: str
@@ -80,7 +80,7 @@ class Tested:
 
 
 def check(paper: Paper) -> Iterator[Finding]:
-    """One finding for each reading of a sentence that speaks of significance."""
+    """One finding for each interpretation of a sentence that speaks of significance."""
     donors = spreads(paper)
     for table in paper.tables:
         for reads in readings(paper, table).values():

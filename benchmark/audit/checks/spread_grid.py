@@ -24,7 +24,7 @@ from .granularity import SHARES, clients_and_size
 
 KIND = "spread-grid"
 BY_CLIENT = "_sd"
-"""Behind a metric: its spread over clients, printed as a number of its own."""
+"""The end of the name of a metric that is another metric's spread over clients."""
 MOST_SUMS = 2_000
 """More whole sums than this behind one printed mean always give its SD: the grid is too fine."""
 
@@ -47,7 +47,7 @@ class Asked:
         return range(max(0, first), min(self.images * self.runs, last) + 1)
 
     def square(self, sd: Fraction, total: int) -> Fraction:
-        """The sum of squares, in images, that has this SD in percent beside a sum."""
+        """The sum of squares, in images, that gives this SD in percent with the sum `total`."""
         deviations = (sd * self.images / 100) ** 2 * (self.runs - self.ddof)
         return deviations + Fraction(total**2, self.runs)
 

@@ -2,7 +2,7 @@
 
 Cohen et al. 2017. CP-CFL pre-trains on 'EMNIST' without saying which of the six splits. Taken here
 is `balanced`: letters and digits, and in number close to STL-10's 100,000 unlabelled images with
-which CP-CFL compares it; `byclass` has 697,932, seven times the steps at the same epochs.
+which CP-CFL compares it. `byclass` has 697,932, seven times the steps at the same epochs.
 
 The release stores images with rows and columns swapped (torchvision leaves them so); here they
 stand upright, as MNIST's do. Only the archive has a known checksum, so images are read from it.

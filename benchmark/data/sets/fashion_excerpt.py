@@ -1,8 +1,8 @@
 """An excerpt of Fashion-MNIST that comes with fedrepro: 8,000 pieces of clothing, 28x28 grey.
 
-Source: Xiao et al. 2017, under the MIT licence, whose text lies beside the files. The first 400
-images of each of the ten classes in the release's training part are for training and the next 200
-without labels, the first 200 of each in its test part for testing: no image is in two parts.
+Source: Xiao et al. 2017, under the MIT licence, with its text beside the files. Of each of the ten
+classes, the first 400 images of the release's training part are for training, and the next 200 are
+unlabelled. The first 200 of its test part are for testing. No image is in two parts.
 `tools/excerpt.py` makes the files from the release.
 """
 

@@ -1,8 +1,8 @@
-"""Rendered characters, 28x28, named after look and classes, as in `glyphs-colour-patches-a`.
+"""Rendered characters, 28x28, named after style and classes, as in `glyphs-colour-patches-a`.
 
-Looks: `grey` (even ground), `grey-patches` (a ground of soft patches), `grey-moved` (the same tones
-in all images; much place, size and turn), `colour`, `colour-patches` and `colour-hard` (more of
-everything). Classes: `a` (10 Latin letters), `b` (10 Cyrillic ones), `100` and `200`. Besides,
+Styles: `grey` (even ground), `grey-patches` (a ground of soft patches), `grey-moved` (the same
+tones in all images; much place, size and turn), `colour`, `colour-patches` and `colour-hard` (more
+of everything). Classes: `a` (10 Latin letters), `b` (10 Cyrillic ones), `100` and `200`. Besides,
 `glyphs-digits` and `glyphs-letters` (47 classes, ten of them digits) are white on black.
 
 They stand for STL-10 (`a`), CIFAR-10 (`b`), CIFAR-100, Tiny-ImageNet, MNIST and EMNIST `balanced`.

@@ -1,9 +1,9 @@
 """Unlabelled patches of the two photographs that ship with scikit-learn, unlike any digit.
 
-A pre-training set that is meant not to fit reduced runs on `digits`, as STL-10 does not fit
-MNIST in CP-CFL's Table 5. Each photograph (427x640, a temple and a flower) is cut into squares of
-16x16 pixels that do not overlap, 350 of each are taken by a fixed permutation and halved to 8x8:
-at full size most squares of 8x8 show nothing but one shade. Ask for `channels = 1` for grey.
+A pre-training set that is meant not to fit reduced runs on `digits`, as STL-10 does not fit MNIST
+in CP-CFL's Table 5. Each photograph (427x640, a temple and a flower) is cut into squares of 16x16
+pixels that do not overlap. A fixed permutation takes 350 of each, which are halved to 8x8. At full
+size most squares of 8x8 show nothing but one shade. Ask for `channels = 1` for grey.
 """
 
 from pathlib import Path

@@ -1,8 +1,8 @@
 """Tiny-ImageNet: 100,000 and 10,000 photographs of 200 classes, 64x64 colour (Stanford CS231n).
 
 Read from an image folder only: the release's validation images (its test images have no labels)
-must lie in class folders as the training images do. No checksum holds such a folder to the
-release, so that its numbers are shown and never judged.
+must be in class folders as the training images do. No checksum holds such a folder to the release,
+so that its numbers are shown and never judged.
 """
 
 from pathlib import Path

@@ -156,7 +156,7 @@ def _interruptible(
 
 
 def _one_line(error: BaseException, job: Job) -> str:
-    """What went wrong; of a mistake in code, its line and where the whole traceback lies."""
+    """What went wrong; of a mistake in code, its line and where the whole traceback is."""
     if isinstance(error, (DivergedError, FedreproError, UnknownNameError)):
         return " ".join(str(error).split())
     modules = fingerprint.modules_of(job.config)

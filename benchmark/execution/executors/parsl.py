@@ -1,11 +1,11 @@
 """Trains trials on a cluster through Parsl: SLURM, Kubernetes, or workers on this machine.
 
 The driver alone writes the store. A worker is sent a config, a seed and the weights that the run
-starts from, and sends back what it made, with a digest that shows whether its code is the driver's.
+starts from. It sends back what it made, with a digest that shows whether its code is the driver's.
 A trial ends itself at its limit, since Parsl cannot end one from outside.
 
 No process imports from the folder that it is started in (`python -P`). Scripts, logs and keys may
-hold tokens of `worker_init`; they lie in a folder that only its owner can enter.
+hold tokens of `worker_init`; they are in a folder that only its owner can enter.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ ARGUMENTS = (
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Runs the plan as taken and under each reading; the report is of the first, with a curve."""
+    """Runs the plan as taken and under each interpretation; reports the first, with a curve."""
     clock = perf_counter()
     taken = options.plan(args, options.paper(args))
     usual = default_folder(taken, args)
@@ -60,7 +60,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _others(taken: Plan, named: list[str] | None) -> list[Plan]:
-    """The plan under each reading, named or any, that changes what it reads."""
+    """The plan under each interpretation, named or any, that changes what it reads."""
     base = taken.paper.readings
     names = [one.name for one in free_readings(taken.paper)] if named is None else named
     plans = [taken.under((*base, *one.split("+"))) for one in dict.fromkeys(names)]

@@ -38,7 +38,7 @@ def execute(args: argparse.Namespace) -> None:
 
 
 def _change(plan: Plan, name: str) -> str:
-    """What a reading changes under the plan's profile, in words."""
+    """What an interpretation changes under the plan's profile, in words."""
     other = plan.under([name])
     after, pairs = set(other.runs), zip(plan.cells, other.cells, strict=True)
     new = len(after - set(plan.runs))
