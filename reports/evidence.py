@@ -14,7 +14,7 @@ ON_OTHER_DATA = ("headline claim", "status", "data", "headroom", "difference her
 
 def line(claim: ClaimResult) -> str:
     """`+37.2 [29.3, 45.1], published +32.7 · 1.14 [0.90, 1.38] times the published`. What a claim
-    is given stands behind it, and alone where nothing was compared."""
+    rests on (`given`) follows, or stands alone where nothing was compared."""
     answer = claim.answer
     if answer.ours is None:
         return claim.given

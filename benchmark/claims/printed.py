@@ -83,7 +83,7 @@ def _judged(comparison: Elementary) -> tuple[SupportWord, Fraction | None]:
 
 
 def _is_rounded(node: Node) -> bool:
-    """Whether whole numbers may give a broken one here, which a text would round."""
+    """Whether whole numbers may give a fraction here, which a text would round."""
     match node:
         case Arithmetic():
             return node.sign == "/" or _is_rounded(node.left) or _is_rounded(node.right)

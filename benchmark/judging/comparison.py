@@ -295,13 +295,13 @@ def _reworded(
 
 
 def _is_worse(before: str, after: str) -> bool:
-    """Whether a word is worse than another; that there is none any more is worse than any."""
+    """Whether a word is worse than another; a missing one is worse than any."""
     ranks = _RANKS.get(before, 1), _RANKS.get(after, 1)
     return after == ABSENT or (before != ABSENT and ranks[1] < ranks[0])
 
 
 def mean_tolerance(old: TrialValues, trials: int, compared: int) -> float:
-    """How far the mean of `trials` new trials may lie from that of the old ones."""
+    """How far the mean of `trials` new trials may be from that of the old ones."""
     n = len(old)
     if n < _FEWEST:
         return 0.0

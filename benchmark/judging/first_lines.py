@@ -70,7 +70,7 @@ def clause(claim: ClaimResult, answer: ClaimAnswer | None = None) -> str:
 
 
 def _joined(word: str, claims: Sequence[ClaimResult]) -> str:
-    """Claims of one word as one part of the sentence; a control that all lack is said once."""
+    """Claims of one word as one part of the sentence; a control that all lack is named once."""
     said = _SAID[word][0]
     is_shared = len(claims) > 1 and all(one.answer.is_silenced for one in claims)
     clauses = [_clause(one, names_control=not is_shared) for one in claims]

@@ -117,7 +117,7 @@ class TrialTimes:
         return set_up + step * work_of(config) if known is None else known
 
     def longest(self, config: RunConfig) -> float | None:
-        """Seconds of the longest trial of the kind of `config`, as many as if all were as large.
+        """Seconds of the longest trial of the kind of `config`, smaller ones scaled to its work.
         None where no trial of its kind is stored."""
         if measured := self._measured(config):
             return max(wall_s * max(1.0, work_of(config) / work) for work, wall_s in measured)

@@ -287,7 +287,7 @@ class Figure(InFile):
 
 
 def _by_profile(value: Any) -> Any:
-    """A list of profiles, of each of which nothing more is said."""
+    """Turns a list of profiles into a table that says no more of each."""
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         return {name: {} for name in value}
     return value

@@ -81,8 +81,8 @@ class TrialRecord:
 
     @classmethod
     def from_file(cls, content: bytes, run: str, name: str) -> TrialRecord:
-        """The record of a run in a file, called so without its ending. Raises `StoreError` for a
-        newer version, one of `_NOT_A_RECORD` for another's or a changed."""
+        """The record of `run` in a file called `name`, without its ending. Raises `StoreError` for
+        one of a newer version, and one of `_NOT_A_RECORD` for another trial's or a changed one."""
         plain = json.loads(content)
         check_schema(plain)
         if plain.pop("sha256") != files.seal_of(plain):

@@ -1,1 +1,1 @@
-"""One general check a file; each has `check(paper)`, which yields findings, and knows no paper."""
+"""One general check a file: `check(paper)` yields findings, and is written for no single paper."""

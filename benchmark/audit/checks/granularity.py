@@ -46,7 +46,7 @@ def check(paper: Paper) -> Iterator[Finding]:
 
 
 def on_grid(value: ExactRange, steps: int, reached: tuple[bool, bool] = (True, True)) -> bool:
-    """Whether a percentage can be k / `steps`. `reached`: whether its ends print so, too."""
+    """Whether a percentage can be k / `steps`. `reached`: whether the ends of `value` count."""
     low, high = (end * steps / 100 for end in value)
     first, last = math.ceil(low), math.floor(high)
     first += first == low and not reached[0]
