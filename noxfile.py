@@ -82,7 +82,7 @@ def advisories(session: nox.Session) -> None:
 
 @nox.session
 def lock(session: nox.Session) -> None:
-    """Writes `hashes.txt` and `.ci/requirements.txt` anew; asks the package index for hashes."""
+    """Writes `hashes.txt` and `.ci/requirements.txt` again; asks the package index for hashes."""
     session.install("--quiet", "pip-tools")
     project = nox.project.load_toml("pyproject.toml")["project"]
     asked = [*project["dependencies"], *project["optional-dependencies"]["test"], "setuptools"]

@@ -1,13 +1,13 @@
 """The claim language: text to syntax tree, by recursive descent.
 
-    claim      = sum comparison sum { comparison sum } [ where ]
-    comparison = ">" | "<" | "=" | "~" number
-    sum        = product { ("+" | "-") product }
-    product    = atom { ("*" | "/") atom }
-    atom       = number | cells | function | "(" sum ")"
-    function   = ("max" | "min" | "mean") "(" cells ")"
-    cells      = 'row' { "," 'row' } [ where ]
-    where      = [ "at" 'column' { "," 'column' } ] [ "in" 'table' ]
+* `claim      = sum comparison sum { comparison sum } [ where ]`.
+* `comparison = ">" | "<" | "=" | "~" number`.
+* `sum        = product { ("+" | "-") product }`.
+* `product    = atom { ("*" | "/") atom }`.
+* `atom       = number | cells | function | "(" sum ")"`.
+* `function   = ("max" | "min" | "mean") "(" cells ")"`.
+* `cells      = 'row' { "," 'row' } [ where ]`.
+* `where      = [ "at" 'column' { "," 'column' } ] [ "in" 'table' ]`.
 
 Nothing here knows of tables: `benchmark.claims.bind_cells` binds the patterns to cells.
 """
