@@ -14,7 +14,7 @@ from . import first_lines
 FILE, PROFILE = "headroom.json", "headroom"
 _WHERE = {
     "fashion-excerpt": "On an excerpt of Fashion-MNIST",  # photographs, not drawn for a purpose
-    "noise": "From an encoder pre-trained on noise",
+    "noise": "From encoders that learnt from noise",
 }
 _UNTRAINED = ("NOT RUN", "NOT COMPARED")
 MOST = 3  # so many claims are named in the first sentence at most

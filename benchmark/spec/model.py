@@ -61,7 +61,7 @@ class Override(InFile):
     value: Setting = None
     divide: fields.Divisor | None = None
     replace: Settings | None = None
-    where: Annotated[tuple[str, str] | None, Filled] = None
+    where: tuple[Text, Text] | None = None
 
     def __post_init__(self) -> None:
         if sum(way is not None for way in (self.value, self.divide, self.replace)) != 1:

@@ -55,6 +55,13 @@ def test_a_setting_has_the_origin_of_the_last_layer_that_gives_it() -> None:
     assert found.effective == {0, 1, 2}
 
 
+def test_a_change_with_where_is_made_where_the_setting_has_that_value() -> None:
+    alone = Override("clients.data", "noise", value="noise", where=("clients.count", "60"))
+    assert get(applied(CELL, alone).settings, "clients.data") == "noise"
+    fewer = Override("clients.count", "fewer", divide=5)
+    assert get(applied(CELL, fewer, alone).settings, "clients.data") == "stl10"
+
+
 @given(st.integers(1, 500), st.integers(1, 60))
 def test_division_rounds_half_up_and_stays_at_least_one(value: int, by: int) -> None:
     changed = applied({"at": value}, Override("at", divide=by, why="w"))

@@ -45,7 +45,7 @@ def test_the_first_sentence_says_where_photographs_answer_otherwise(tmp_path: Pa
     behind = replace(ANSWER, word="OPPOSITE", ours=Interval(-3.0, -4.0, -2.0))
     placebo = replace(ON_CLOTHES, data="noise", answer=behind)
     assert report_with(tmp_path, placebo).first.answer.removeprefix(alone) == (
-        " From an encoder pre-trained on noise: "
+        " From encoders that learnt from noise: "
         "the opposite of “it beats the others” is seen, −3.0 [−4.0, −2.0] points."
     )
     counted = replace(ON_CLOTHES, answer=replace(ANSWER, kind="counted"))

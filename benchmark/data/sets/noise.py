@@ -1,7 +1,7 @@
-"""Unlabelled uniform noise in colour, 28x28: the placebo of pre-training.
+"""Uniform noise in colour, 28x28: the placebo of learning without labels.
 
-Each byte of 6,000 images is drawn alone, so that there is nothing to learn from them. They are as
-many and as large as the unlabelled images of rendered glyphs.
+Each byte is drawn alone, so that there is nothing to learn from the images. They are as many and
+as large as those of rendered glyphs. Those for training and tests are in ten classes at random.
 """
 
 from pathlib import Path
@@ -11,13 +11,18 @@ import torch
 
 from ..base import DataSet, Part, Stored
 
+_DRAWN = {"unlabeled": (0, 6000), "train": (1, 6000), "test": (2, 4000)}
+"""By part, its seed and how many images it has."""
+
 
 class Noise(DataSet):
-    """6,000 images."""
+    """6,000 training images, 4,000 for tests, 6,000 unlabelled."""
 
-    n_classes = 0
+    n_classes = 10
     has_unlabeled = True
 
     def read(self, part: Part, folder: Path, download: bool) -> Stored:
-        drawn = np.random.RandomState(0).randint(0, 256, (6000, 3, 28, 28), np.uint8)
-        return Stored(torch.from_numpy(drawn), None, is_release=True, source="drawn by fedrepro")
+        seed, n = _DRAWN[part]
+        drawn = np.random.RandomState(seed).randint(0, 256, (n, 3, 28, 28), np.uint8)
+        labels = None if part == "unlabeled" else torch.arange(n) % self.n_classes
+        return Stored(torch.from_numpy(drawn), labels, is_release=True, source="drawn by fedrepro")

@@ -113,13 +113,16 @@ def test_photo_patches_are_squares_of_the_photographs() -> None:
 
 
 def test_noise_has_every_byte_as_often_and_nothing_else() -> None:
-    loaded = load("noise", "unlabeled")
-    assert loaded.portion.images.shape == (6000, 3, 28, 28)
-    assert loaded.portion.labels is None
-    counts = torch.bincount(loaded.portion.images.flatten().to(torch.int64), minlength=256)
-    expected = loaded.portion.images.numel() / 256
-    assert ((counts - expected).abs() < 5 * expected**0.5).all()
-    assert loaded.checksum.startswith("27b66d5be236")
+    loaded = {part: load("noise", part) for part in ("unlabeled", "train", "test")}
+    for part, n in (("unlabeled", 6000), ("train", 6000), ("test", 4000)):
+        images = loaded[part].portion.images
+        assert images.shape == (n, 3, 28, 28)
+        counts = torch.bincount(images.flatten().to(torch.int64), minlength=256)
+        assert ((counts - images.numel() / 256).abs() < 5 * (images.numel() / 256) ** 0.5).all()
+    assert loaded["unlabeled"].portion.labels is None
+    assert torch.bincount(loaded["train"].portion.labels).tolist() == [600] * 10
+    assert loaded["unlabeled"].checksum.startswith("27b66d5be236")
+    assert len({one.checksum for one in loaded.values()}) == 3
 
 
 @pytest.fixture
