@@ -2,7 +2,8 @@
 
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from fedrepro.benchmark.external.exports import read_files
 from fedrepro.benchmark.external.rows import Row, from_records
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.results import ProtocolScale
-from fedrepro.benchmark.spec import names
+from fedrepro.benchmark.spec import limits, names
 from fedrepro.benchmark.spec.folders import searched
 from fedrepro.benchmark.spec.load import load_paper, load_papers
 from fedrepro.benchmark.spec.model import Paper
@@ -24,6 +25,24 @@ if TYPE_CHECKING:
 
     from fedrepro._results import Results
     from fedrepro.benchmark.judging.evidence import Trials
+
+_PLACE = ((str, PathLike), "a path")
+_WANTED: Mapping[str, tuple[Any, str]] = {
+    "paper": ((str, Paper), "an id such as 'cpcfl'"),
+    "profile": (str, "a name such as 'reduced'"),
+    "tables": (Iterable, "ids such as ['3', 'A.13']"),
+    "rows": (str, "one pattern such as 'CP-CFL|*'"),
+    "on": (str, "a name such as 'mnist' or 'own.npz'"),
+    "trials": (range(1, limits.TRIALS + 1), f"a whole number from 1 to {limits.TRIALS}"),
+    "series": (range(limits.TRIALS + 1), f"a whole number from 0 to {limits.TRIALS}"),
+    "jobs": (range(limits.SETTING), "a whole number of at least 0"),
+    "readings": (Iterable, "names such as ['no-restarts']"),
+    "data_dir": _PLACE,
+    "store": _PLACE,
+    "out": _PLACE,
+    "note": (str, "a text"),
+}
+"""By argument, of what types it may be, or which whole numbers, and how that is said."""
 
 
 def papers() -> "pd.DataFrame":
@@ -70,16 +89,22 @@ def plan(
 
     Raises `SpecError` for a name or a setting that does not exist.
     """
+    _refuse_others(locals())
     folder = data_dir or configured().get("data-dir")
+    try:
+        changes = {path.strip(): value for path, value in dict(sets or {}).items()}
+    except (AttributeError, TypeError, ValueError):
+        said = f"sets must be such as {{'training.rounds': 3}}, not {sets!r}"
+        raise FedreproError(said) from None
     return make_plan(
-        under(_paper(paper), readings),
+        under(_paper(paper), _ids(readings) or ()),
         configured().get("profile", "reduced") if profile is None else profile,
         tables=_ids(tables),
         rows=rows,
         on=on,
         trials=trials,
         series=series,
-        sets=sets or {},
+        sets=changes,
         data_dir=Path(folder) if folder else None,
         download=download,
     )
@@ -114,13 +139,15 @@ def run(
     from fedrepro.benchmark.judging.evidence import load_trials
 
     clock, ours, kept = time.perf_counter(), configured(), _store(store)
+    jobs = ours.get("jobs") if jobs is None else jobs
+    _refuse_others({"jobs": jobs})
     chosen = plan(paper, profile, data_dir=data_dir, download=download, **selection)
     done = execute(
         chosen,
         kept,
         data_dir=chosen.data_dir,
         device=device or ours.get("device", "auto"),
-        jobs=ours.get("jobs") if jobs is None else jobs,
+        jobs=jobs,
         download=download,
         progress=Display() if progress else Display(Console(quiet=True)),
     )
@@ -166,11 +193,13 @@ def judge(
     from fedrepro._results import Results
     from fedrepro.benchmark.judging.external import judge_external
 
+    _refuse_others(locals())
     if protocol not in ("full", "scaled"):
         raise FedreproError(f"protocol must be 'full' or 'scaled', not {protocol!r}")
     found = _paper(paper)
-    several = [results] if isinstance(results, (str, Path)) else results
-    files = [Path(one) for one in several] if isinstance(several, Sequence) else []
+    several: Any = [results] if isinstance(results, (str, Path)) else results
+    named = isinstance(several, Sequence) and all(isinstance(one, (str, Path)) for one in several)
+    files = [Path(one) for one in several] if named else []
     names = [file.name for file in files]
     report = judge_external(
         found,
@@ -192,9 +221,23 @@ def report(what: "Results | str | Sequence[Results]", out: Path | str) -> Path:
     from fedrepro._results import Results
     from fedrepro.reports.publish import write_report
 
+    _refuse_others({"out": out})
     one = stored(what) if isinstance(what, str) else what
-    write_report([each.report for each in ([one] if isinstance(one, Results) else one)], out)
+    several = [one] if isinstance(one, Results) else [*one] if isinstance(one, Iterable) else []
+    if not several or not all(isinstance(each, Results) for each in several):
+        raise FedreproError(f"what must be judged results, or a paper's id, not {what!r}")
+    write_report([each.report for each in several], out)
     return Path(out) / "report.html"
+
+
+def _refuse_others(given: Mapping[str, Any]) -> None:
+    """`FedreproError` for the first argument that is not as `_WANTED` has it; None is a default."""
+    for name, value in given.items():
+        wanted, told = _WANTED.get(name, (object, ""))
+        is_whole = isinstance(wanted, range)
+        fits = type(value) is int and value in wanted if is_whole else isinstance(value, wanted)
+        if not fits and (value is not None or name in ("paper", "out")):
+            raise FedreproError(f"{name} must be {told}, not {value!r}")
 
 
 def _paper(paper: str | Paper) -> Paper:
@@ -209,6 +252,7 @@ def _ids(tables: Sequence[str] | str | None) -> Sequence[str] | None:
 
 
 def _store(folder: Path | str | None) -> Store:
+    _refuse_others({"store": folder})
     return Store(Path(folder or configured().get("store", "results/store")), warn=warnings.warn)
 
 

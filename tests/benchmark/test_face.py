@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -59,6 +60,39 @@ def test_tables_are_named_as_on_the_command_line_too() -> None:
         assert set(fedrepro.plan("cpcfl", "smoke", tables=given).tables) == {"3", "11"}  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"paper": 5}, "paper must be an id such as 'cpcfl', not 5"),
+        ({"profile": 5}, "profile must be a name such as 'reduced', not 5"),
+        ({"profile": "smok"}, "unknown profile 'smok'; did you mean 'smoke'?"),
+        ({"tables": 5}, "tables must be ids such as ['3', 'A.13'], not 5"),
+        ({"rows": ["CP-CFL|*"]}, "rows must be one pattern such as 'CP-CFL|*', not ['CP-CFL|*']"),
+        ({"sets": ["training.rounds=3"]}, "sets must be such as {'training.rounds': 3}, not ["),
+        ({"sets": {1: 2}}, "sets must be such as {'training.rounds': 3}, not {1: 2}"),
+        ({"trials": "3"}, "trials must be a whole number from 1 to 1000, not '3'"),
+        ({"trials": 0}, "trials must be a whole number from 1 to 1000, not 0"),
+        ({"trials": True}, "trials must be a whole number from 1 to 1000, not True"),
+        ({"series": -1}, "series must be a whole number from 0 to 1000, not -1"),
+        ({"readings": "no-restart"}, "did you mean 'no-restarts'?"),
+        ({"on": Path("own.npz")}, "on must be a name such as 'mnist' or 'own.npz', not "),
+        ({"store": 5}, "store must be a path, not 5"),
+        ({"jobs": -1}, "jobs must be a whole number of at least 0, not -1"),
+    ],
+)
+def test_an_argument_of_another_kind_is_said_with_what_is_expected(given: Any, said: str) -> None:
+    with pytest.raises(fedrepro.FedreproError, match=re.escape(said)):
+        fedrepro.run(**{"paper": "cpcfl", "profile": "smoke", **given})
+
+
+@pytest.mark.parametrize("what", [5, [], ["cpcfl"]])
+def test_a_report_on_no_results_is_refused(what: Any, tmp_path: Path) -> None:
+    with pytest.raises(fedrepro.FedreproError, match="what must be judged results"):
+        fedrepro.report(what, tmp_path)
+    with pytest.raises(fedrepro.FedreproError, match="out must be a path, not None"):
+        fedrepro.report(what, None)  # type: ignore[arg-type]
+
+
 def test_frames_are_long_and_can_be_judged_again(tmp_path: Path) -> None:
     mine = pd.DataFrame(
         {**CELL, "seed": seed, "value": value}
@@ -93,6 +127,7 @@ def test_frames_are_long_and_can_be_judged_again(tmp_path: Path) -> None:
         (pd.DataFrame([{**CELL, "seed": 0, "value": float("inf")}]), "not finite"),
         (pd.DataFrame([{**CELL, "paper": "fcl", "seed": 0, "value": 5}]), "cpcfl is judged"),
         (3, "a data frame, not int"),
+        ([3], "a data frame, not list"),
     ],
 )
 def test_a_frame_that_holds_no_results_is_refused(results: object, said: str) -> None:
