@@ -8,7 +8,7 @@ import pkgutil
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import redirect_stdout
 from types import FrameType
 
@@ -77,12 +77,23 @@ def build_parser(first: str = "") -> argparse.ArgumentParser:
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
     """What a command line asks for; one that cannot be read ends the process with 2."""
-    args, unknown = build_parser("".join(words[:1])).parse_known_args(words)
+    first = "".join(words[:1])
+    parser = build_parser(first)
+    known: Iterable[str] = parser._actions[-1].choices or ()
+    if first[:1] not in ("", "-") and first not in known:
+        hint = suggestion(first, [*known]) or "; `fedrepro --help` lists them"
+        parser.error(f"no command '{first}'{hint}")
+    args, unknown = parser.parse_known_args(words)
     if unknown:
         names = [name for one in args.verb._actions for name in one.option_strings]
         option = unknown[0].partition("=")[0]
         hint = suggestion(option, names) if option.startswith("-") else ""
         hint = f"; write {option} behind the command" if option in names else hint
+        before = words[: [*words, unknown[0]].index(unknown[0])]
+        last = next((one for one in reversed(before) if one.startswith("-")), "")
+        if not hint and last in ("--tables", "--reading"):
+            at = len(before) - before[::-1].index(last)
+            hint = f"; write {last} {','.join(words[at : at + 2])}"
         args.verb.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
     given = [word.partition("=")[0] for word in words]
     for one in args.verb._actions:

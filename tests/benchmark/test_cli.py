@@ -91,6 +91,9 @@ def test_a_paper_that_was_meant_is_named(verb: str, capsys: pytest.CaptureFixtur
             for one in ("5x", "", "-5m", "1e9h", "٣m")
         ),
         (["--table", "3"], "unrecognized arguments: --table 3; did you mean '--tables'?"),
+        (["--tables", "5", "11"], "unrecognized arguments: 11; write --tables 5,11"),
+        (["--tables=5", "--reading", "a", "b"], "unrecognized arguments: b; write --reading a,b"),
+        (["--jobs", "2", "4"], "unrecognized arguments: 4"),
         (["--profil=smoke"], "did you mean '--profile'?"),
         (["--store", "a", "--store=b"], "error: --store is given twice"),
         (["-v", "--verbose"], "error: --verbose is given twice"),
@@ -103,6 +106,21 @@ def test_a_value_that_no_run_could_take_is_refused_and_no_option_is_guessed(
         main(["run", "cpcfl", *words])
     assert left.value.code == 2
     assert said in capsys.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["rnu", "cpcfl"], "no command 'rnu'; did you mean 'run'?"),
+        (["help", "run"], "no command 'help'; `fedrepro --help` lists them"),
+    ],
+)
+def test_a_command_that_there_is_not_is_said_without_a_list_of_all(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(words)
+    assert capsys.readouterr().err.splitlines()[-1] == f"fedrepro: error: {said}"
 
 
 def in_shell(command: str) -> subprocess.CompletedProcess[bytes]:

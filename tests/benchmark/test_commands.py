@@ -154,7 +154,8 @@ def test_one_report_is_on_the_papers_named(tmp_path: Path) -> None:
     [
         (["regress", "--baselines", "b"], "record one with --record"),
         (["report", "--tables", "3"], "need one paper"),
-        (["plan", "--tables", "3"], "need one paper"),
+        (["plan", "--tables", "3"], "need one paper: name it"),
+        (["plan", "--tables", "3", "5", "cpcfl"], "--set need one paper, not 5 and cpcfl"),
         (["show", "CP-CFL", "3"], "did you mean 'cpcfl'?"),
         (["show", "cpcfl", "3", "--out", "."], "--out . is a folder"),
         (["report", "--profile", "nonesuch"], "no paper has a profile 'nonesuch'"),

@@ -279,8 +279,9 @@ def one_is_named(args: argparse.Namespace) -> bool:
     """Whether one paper is; else `FedreproError` for options that only one paper can have."""
     alone = len(args.papers) == 1
     if not alone and (args.tables or args.rows or args.on or args.sets or args.readings):
-        names = "--tables, --rows, --on, --reading and --set"
-        raise FedreproError(f"{names} need one paper: name it")
+        found = f", not {' and '.join(args.papers)}" if args.papers else ": name it"
+        names = "--tables (such as 3,5), --rows, --on, --reading and --set"
+        raise FedreproError(f"{names} need one paper{found}")
     return alone
 
 
