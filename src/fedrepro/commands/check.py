@@ -9,7 +9,8 @@ from fedrepro.commands import _options as options
 from fedrepro.commands._terminal import complain, folded
 
 EXAMPLE = "fedrepro check cpcfl"
-ARGUMENTS = options.PAPERS
+_WARN = options.option("-v", "--verbose", action="store_true", help="show each warning of margins")
+ARGUMENTS = (*options.PAPERS, _WARN)
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -25,7 +26,11 @@ def execute(args: argparse.Namespace) -> int:
         print(problem)
     for missing in unimplemented:
         print(folded(f"NOT IMPLEMENTED: {missing}; its cells cannot run"))
-    for warning in (*narrow_margins(papers), *cautions):
+    narrow: list[object] = [*narrow_margins(papers)]
+    if len(narrow) > 1 and not args.verbose:
+        said = "margins are too narrow for REPRODUCED in some cells of"
+        narrow = [f"{said} {len(narrow)} tables; -v names them and says why"]
+    for warning in (*narrow, *cautions):
         print(folded(f"warning: {warning}"))
     tables = [table for paper in papers for table in paper.printed]
     cells, claims = (sum(len(getattr(one, name)) for one in tables) for name in ("cells", "claims"))
