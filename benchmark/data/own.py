@@ -285,15 +285,19 @@ def _of_hugging_face(where: Path) -> RawParts:
     return found
 
 
-def _of_torchvision(name: str, folder: Path, download: bool) -> RawParts:
+def torchvision_sets() -> Any:
+    """The module of torchvision's sets; `DataError` with what to do if it cannot be imported."""
     try:
-        sets = importlib.import_module("torchvision.datasets")
+        return importlib.import_module("torchvision.datasets")
     except (ImportError, RuntimeError) as error:
         raise DataError(
-            f"{name}: torchvision cannot be imported ({error}): its build must fit torch's; "
-            "install both at once: python -m pip install --force-reinstall torch torchvision"
+            f"torchvision cannot be imported ({error}): its build must fit torch's; install both "
+            "at once: python -m pip install --force-reinstall torch torchvision"
         ) from error
-    cls: Any = getattr(sets, name.partition(":")[2], None)
+
+
+def _of_torchvision(name: str, folder: Path, download: bool) -> RawParts:
+    cls: Any = getattr(torchvision_sets(), name.partition(":")[2], None)
     takes = inspect.signature(cls).parameters if inspect.isclass(cls) else {}
     if not {"train", "split"} & {*takes}:
         raise DataError(f"{name}: torchvision has no set of that name with parts train and test")

@@ -111,7 +111,10 @@ def test_methods_tells_options_with_their_defaults(capsys: Said) -> None:
     assert "  fedavg " not in clustered
 
 
-def test_doctor_says_what_is_missing_and_what_is_damaged(tmp_path: Path, capsys: Said) -> None:
+def test_doctor_says_what_is_missing_and_what_is_damaged(
+    tmp_path: Path, capsys: Said, monkeypatch: Patch
+) -> None:
+    monkeypatch.setitem(sys.modules, "torchvision.datasets", None)  # of a build that does not fit
     raw = tmp_path / "MNIST" / "raw"
     raw.mkdir(parents=True)
     for name in ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1"):
@@ -119,6 +122,8 @@ def test_doctor_says_what_is_missing_and_what_is_damaged(tmp_path: Path, capsys:
     places = ["--data-dir", str(tmp_path), "--store", str(tmp_path / "store")]
     assert main(["doctor", *places]) == 2
     lines = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()]
+    [torchvision] = [line[1] for line in lines if line[0] == "torchvision"]
+    assert "; install both at once: python -m pip install --force-reinstall" in torchvision
     data = {name: facts[0] for name, *facts in lines if facts}
     assert data["digits/train"].startswith("ok: 600 images")
     assert data["stl10/train"] == "missing: --download fetches 2,640 MB"

@@ -15,6 +15,7 @@ ARGUMENTS = (options.SPECS, *options.PLACES)
 
 def execute(args: argparse.Namespace) -> int:
     """Prints the diagnosis; 2 if data or records of trials are damaged, else 0."""
+    from fedrepro.benchmark.data.own import torchvision_sets
     from fedrepro.benchmark.execution.executors import ExecutorOptions
     from fedrepro.benchmark.execution.executors.local import LocalExecutor
     from fedrepro.benchmark.training.training import device_name, versions
@@ -25,8 +26,13 @@ def execute(args: argparse.Namespace) -> int:
     devices["processes"] = f"{here.workers} by default"
     damaged = list[str]()
     stored = sum(1 for _ in Store(args.store, warn=damaged.append).records())
+    installed = {"fedrepro": f"{__version__}, commit {commit() or 'unknown'}", **versions()}
+    try:
+        torchvision_sets()
+    except FedreproError as error:  # only `--on torchvision:NAME` needs it
+        installed["torchvision"] = f"{installed.get('torchvision', 'missing')}; {error}"
     found = {
-        "installed": {"fedrepro": f"{__version__}, commit {commit() or 'unknown'}", **versions()},
+        "installed": installed,
         "devices": devices,
         "store": {str(args.store): "; ".join((f"{stored} finished trials", *damaged))},
         "data": dict(_data(args)),
