@@ -14,6 +14,7 @@ from ..printable import one_line
 from ..spec import limits
 from ..spec.csv_text import UNNAMED, csv_rows
 from ..spec.problems import name_of, read_text, suggestion
+from ..spec.table_cells import decimal_marks
 
 COLUMNS = ("table", "row", "column", "seed", "value")
 OPTIONAL = ("metric", "unit", "round")
@@ -64,15 +65,18 @@ def read_rows(file: Path, paper: str) -> list[Row]:
 
 
 def from_records(records: Iterable[tuple[str, Mapping[str, Any]]], paper: str) -> list[Row]:
-    """Results from pairs of a place and the values by column; raises as `read_rows`."""
-    rows: list[Row] = []
-    for place, record in records:
+    """Results from pairs of a place and the values by column; raises as `read_rows`. Values have
+    decimal commas where one can be nothing else, and none has a point."""
+    records, rows = [*records], list[Row]()
+    values = [_text(record.get("value")) for _, record in records]
+    has_commas = decimal_marks(values) == "," and not any("." in one for one in values)
+    for (place, record), text in zip(records, values, strict=True):
         if not rows:
             _check_names(tuple(map(str, record)), place)
         of = _text(record.get("paper"))
         if of not in ("", paper):
             raise refused(place, f"paper is {shown(of)}, and {paper} is judged")
-        value = number(record["value"], place)
+        value = number(text.replace(",", ".") if has_commas else record["value"], place)
         if value is None and not _text(record["seed"]):
             continue
         value = math.nan if value is None else value

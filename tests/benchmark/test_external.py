@@ -14,7 +14,7 @@ import pytest
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.external import binding
 from fedrepro.benchmark.external.binding import bind_rows, external_plan, template, why_not
-from fedrepro.benchmark.external.rows import Row, read_rows
+from fedrepro.benchmark.external.rows import Row, from_records, read_rows
 from fedrepro.benchmark.judging.evidence import copied_seeds, load_trials
 from fedrepro.benchmark.judging.external import judge_external
 from fedrepro.benchmark.judging.judge import judge
@@ -180,9 +180,10 @@ def test_a_template_asks_for_every_result_of_a_paper_once(id: str, tmp_path: Pat
         "table,row,column,seed,value\n11,CP-CFL|SimCLR,Mean,0,76.1,,\n",
         "table,row,column,seed,value\n'11,'CP-CFL|SimCLR,Mean,0,76.1\n",
         "table,row,column,seed,value\n11,CP-CFL|SimCLR,Mean,0,7610e\u22122\n",
+        "table;row;column;seed;value\n11;CP-CFL|SimCLR;Mean;0;76,1\n",
     ],
     ids=["sep=;", "index", "commas behind the header", "commas behind a line", "apostrophes",
-         "the minus of typesetting"],
+         "the minus of typesetting", "decimal commas"],
 )  # fmt: skip
 def test_csv_is_read_as_spreadsheets_and_data_frames_write_it(written: str, tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
@@ -190,6 +191,13 @@ def test_csv_is_read_as_spreadsheets_and_data_frames_write_it(written: str, tmp_
     [row] = read_rows(file, "cpcfl")
     assert (row.table, row.row, row.column, row.seed) == ("11", "CP-CFL|SimCLR", "Mean", 0)
     assert row.value == 76.1
+
+
+def test_decimal_commas_are_read_in_a_data_frame_too() -> None:
+    places = {"table": "11", "row": "a", "column": "b"}
+    values = ["76,1", "75,925", "77", None]
+    records = [("x", {**places, "seed": i, "value": one}) for i, one in enumerate(values)]
+    assert [row.value for row in from_records(records, "cpcfl")][:3] == [76.1, 75.925, 77]
 
 
 def test_fractions_are_percent_where_that_is_said(cpcfl: Paper) -> None:
@@ -252,6 +260,7 @@ NO_RESULTS = (
     ("E.22,ResNet-18|SimCLR,x,1,3", "E.22"),
 )
 """Lines of a file, and what is said of them."""
+COMMAS = b"table;row;column;seed;value\n11;a;b;0;"
 
 
 @pytest.mark.parametrize(
@@ -267,6 +276,8 @@ NO_RESULTS = (
         ("a.csv", b",table,row,column,seed,value\nx,11,a,b,0,1\n", ":1: column 1 has no name"),
         ("a.csv", b"sep=;\ntable;row\n\n11;a;b\n", ":4: has 3 fields, and the first line has 2"),
         ("a.csv", HEADER.encode() + b'11,"' + b"x" * 200_000 + b'",b,0,1\n', "is no CSV"),
+        ("a.csv", COMMAS + b"76,123\n", ":2: value '76,123' is no number; write a decimal point"),
+        ("a.csv", COMMAS + b"76,1\n11;a;b;1;75.9\n", ":2: value '76,1' is no number; write a"),
         ("a.toml", b"tool = ", "not valid TOML"),
         ("a.toml", b"tool = 'flower'", "needs [[results]]"),
         ("missing.csv", None, "No such file"),
