@@ -31,6 +31,7 @@ from torch import Tensor
 from ...methods.registry import installed, told
 from ..data_names import is_file, plain
 from ..errors import DataError, FedreproError, MissingDataError
+from ..spec.csv_text import SEPARATOR
 from .base import Part, Stored, data_folder
 from .folder import files_beside, read_folder, told_of
 from .loading import find
@@ -183,7 +184,14 @@ def _of_npz(file: Path) -> RawParts:
 def _of_csv(file: Path) -> RawParts:
     import pandas as pd
 
-    table = pd.read_csv(file)
+    with file.open(encoding="utf-8-sig") as text:
+        first = text.readline()
+    named = SEPARATOR.match(first)
+    mark = named[1] if named else max(",;\t", key=first.count)
+    table = pd.read_csv(file, sep=mark, skiprows=1 if named else 0)
+    for i, name in enumerate(map(str, table)):  # an index, or what marks at the ends of lines make
+        is_spare = table[name].isna().all() or (i == 0 and table[name].dtype.kind == "i")
+        table = table.drop(columns=name) if is_spare and name == f"Unnamed: {i}" else table
     if lacking := [name for name in ("label", "split") if name not in table]:
         said = "it needs label, split ('train', 'test') and a column for each pixel"
         raise DataError(f"{file} lacks the column '{lacking[0]}'; {said}")

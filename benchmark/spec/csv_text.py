@@ -9,7 +9,7 @@ from ..errors import FedreproError
 
 UNNAMED = ("", "Unnamed: 0")
 """What the index of a data frame is called, where it was saved as a column."""
-_SEPARATOR = re.compile(r'\s*"?sep=([^\w\s"]|\t)"?[,;\t]*\r?(?:\n|$)')
+SEPARATOR = re.compile(r'\s*"?sep=([^\w\s"]|\t)"?[,;\t]*\r?(?:\n|$)')
 """The first line with which Excel says what stands between fields."""
 
 
@@ -23,7 +23,7 @@ def csv_rows(text: str, place: str) -> list[tuple[int, list[str]]]:
     first one or a point of two meanings.
     """
     text = text.removeprefix("\ufeff")
-    said = _SEPARATOR.match(text)
+    said = SEPARATOR.match(text)
     skipped = text[: said.end()].count("\n") if said else 0
     text = text[said.end() :] if said else text
     lines = [line.replace(",\t", ",") for line in text.splitlines() if line.strip()] or [""]

@@ -63,6 +63,25 @@ def test_every_format_gives_the_same_images_and_checksum(tmp_path: Path, channel
     assert of_folder == of_array
 
 
+@pytest.mark.parametrize(
+    ("before", "mark", "behind", "index"),
+    [("", ";", "", False), ("", "\t", "", True), ("\ufeffsep=;\r\n", ";", "", True),
+     ("", ",", ",,", True)],
+    ids=["semicolons", "tabs and an index", "sep=; and an index", "commas behind lines"],
+)  # fmt: skip
+def test_pixels_are_read_as_spreadsheets_and_data_frames_write_them(
+    before: str, mark: str, behind: str, index: bool, tmp_path: Path
+) -> None:
+    table = pd.DataFrame(pictures().reshape(N, -1)).assign(label=LABELS, split=SPLIT)
+    table.to_csv(tmp_path / "plain.csv", index=False)
+    parts = (part for _, part in table.groupby("split"))
+    text = pd.concat(parts).to_csv(sep=mark, index=index)
+    lines = "".join(f"{line}{behind}\n" for line in text.splitlines())
+    (tmp_path / "own.csv").write_text(before + lines, "utf-8")
+    found, wanted = (content(f"{one}.csv", tmp_path).name for one in ("own", "plain"))
+    assert found.partition("#")[2] == wanted.partition("#")[2]
+
+
 def test_parts_and_halves_are_loaded_as_those_of_any_set(tmp_path: Path) -> None:
     save_npz(tmp_path, labels=np.array(["owl", "ant", "bee"])[LABELS])
     train = load("own.npz", "train", data_dir=tmp_path, image_size=8, channels=3)
@@ -159,7 +178,7 @@ def test_arrays_that_are_no_data_set_are_refused(
         ("label,split,u0v0,u1v0,u0v1\n1,train,1,2,3\n", "'u0v1' stands too late"),
         ("label,split,red1,red2,green1,green2,blue1,blue2\n1,train,1,2,3,4,5,6\n", "'green1' st"),
         ("label,split,8B,8G,8R,9B,9G,9R\n1,train,1,2,3,4,5,6\n", "'8G' stands too late"),
-        (",label,split,1,2,3\n0,1,train,1,2,3\n", "'Unnamed: 0' is named unlike most"),
+        (",label,split,1,2,3\nx,1,train,1,2,3\n", "'Unnamed: 0' is named unlike most"),
         ("label,split,a\n1,train,2\n,test,2\n", "line 3: there is an empty cell"),
         ("", "cannot be read: EmptyDataError"),
     ],
