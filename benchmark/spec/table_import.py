@@ -121,6 +121,10 @@ class Parsed:
 
     def lacks(self, metric: str) -> Iterator[str]:
         """What keeps cells of the draft from a run and from results, and what to write."""
+        odd = (one.text for row in self.rows for one in row.values if one.kind == "odd")
+        if found := dict.fromkeys(re.findall(r"\\[A-Za-z]+", " ".join(odd))):
+            how = "put its \\newcommand above the table, delete this draft and make it again"
+            yield f"not known: {', '.join(found)}; if it is the author's own, {how}"
         other = ("|".join(column) for column in self.columns if _OTHER.search(" ".join(column)))
         named = ", ".join(f"'{one}'" for one in other)
         own = f"one of another metric needs its own `metric` and `unit`{named and f': see {named}'}"
@@ -349,12 +353,10 @@ def draft(parsed: Parsed, *, table: str, title: str, metric: str = "accuracy") -
 
 def _row(row: ImportedRow) -> str:
     lines = ["[[rows]]", f"label = {_label(row.label)}"]
-    if row.is_words:
-        lines.append('kind = "descriptive"')
-    elif row.method is None:
-        lines.append('skip = "draft: no method yet; write one in place of skip"')
-    else:
-        lines.append(f"method = {_text(row.method)}")
+    run = 'skip = "draft: no method yet; write one in place of skip"'
+    run = run if row.method is None else f"method = {_text(row.method)}"
+    of_words = f'kind = "descriptive"  # for words; once all cells are numbers or "—": {run}'
+    lines.append(of_words if row.is_words else run)
     is_number = re.compile(r"-?\d+(\.\d+)?").fullmatch
     # Quotes alone would leave a number that is not understood a number.
     texts = (f"{one.text} ?" if one.kind == "odd" else one.text for one in row.values)

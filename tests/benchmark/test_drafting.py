@@ -80,6 +80,10 @@ def test_digits_stay_as_printed_and_known_methods_are_bound() -> None:
     assert first["method"] == "fedavg"
     assert second["published"] == ["46.40 ± 0.5", "OOM"]
     assert second["kind"] == third["kind"] == "descriptive"
+    told = (
+        'kind = "descriptive"  # for words; once all cells are numbers or "—": method = "fedprox"'
+    )
+    assert told in draft(parsed, table="7", title="t")
     assert "sd" in spec
     assert list(parsed.report()) == [
         "header: line 1, the rows above the first with a number",
@@ -169,6 +173,16 @@ def test_the_command_says_what_it_read_and_passes_no_draft_that_lost_something(
         told = capsys.readouterr().out
         assert "passes" not in told
         assert f"line 4: {said} is not understood" in told
+        assert 'what stands behind kind = "descriptive" in its place' in told
+
+
+@needs_pandoc
+def test_a_command_of_the_author_s_own_is_asked_for() -> None:
+    table = r"\begin{tabular}{lc} Method & A \\ FedAvg & 84.3\std{0.4} \end{tabular}"
+    [told] = [line for line in parse(table).lacks("accuracy") if "not known" in line]
+    assert r"not known: \std; if it is the author's own, put its \newcommand above" in told
+    defined = parse(rf"\newcommand{{\std}}[1]{{$\pm$#1}} {table}")
+    assert not any("not known" in line for line in defined.lacks("accuracy"))
 
 
 @pytest.mark.parametrize(("option", "value"), [("--paper", "../x"), ("--table", "a b")])

@@ -60,6 +60,7 @@ def execute(args: argparse.Namespace) -> int:
     print(*problems, *parsed.report(), sep="\n")
     if parsed.count("odd"):
         print("the draft holds these cells as words, each with a ?: write all as it is printed")
+        print('and what stands behind kind = "descriptive" in its place, or nothing is judged')
     elif not problems:
         print(f"it passes `fedrepro check {args.paper}`; now fill in paper.toml, and here section,")
         print("margin, methods and claims")
