@@ -129,75 +129,36 @@ PLACES = (DATA, STORE)
 CELLS_OF_A_TABLE = (
     option("--rows", metavar="PATTERN", help="only rows such as 'CP-CFL|*' (labels joined by |)"),
     trials("instead of the profile's"),
-    option(
-        "--series",
-        type=whole_number(0, limits.TRIALS),
-        metavar="N",
-        help="trials of another series, which shares no random number with the profile's",
-    ),
-    profile(
-        "how much is run: reduced (minutes; the default), paper (the published protocol), "
-        "smoke (seconds), patient (reduced, with more trials and interim analyses)"
-    ),
-    option(
-        "--on",
-        metavar="SET",
-        help="put the profile on this data set (mnist, ...) or on data of your own (own.npz, "
-        "own.csv, folder/, torchvision:KMNIST, mypackage.my_data)",
-    ),
-    option(
-        "--set",
-        dest="sets",
-        action="append",
-        default=[],
-        metavar="PATH=VALUE",
-        help="change a setting of every run (training.rounds=3); listed as a deviation",
-    ),
-    option(
-        "--precision",
-        choices=typing.get_args(FIXED[PRECISION]),
-        help="number format in which networks multiply (default: the paper's, else float32)",
-    ),
-    option(
-        "--reading",
-        dest="readings",
-        action="extend",
-        type=comma_separated,
-        default=[],
-        metavar="READING",
-        help="take another interpretation of what the paper leaves open "
-        "(fedrepro readings lists them)",
-    ),
-)
+    option("--series", type=whole_number(0, limits.TRIALS), metavar="N",
+        help="trials of another series, which shares no random number with the profile's"),
+    profile("how much is run: reduced (minutes; the default), paper (the published protocol), "
+        "smoke (seconds), patient (reduced, with more trials and interim analyses)"),
+    option("--on", metavar="SET", help="put the profile on this data set (mnist, ...) or on data "
+        "of your own (own.npz, own.csv, folder/, torchvision:KMNIST, mypackage.my_data)"),
+    option("--set", dest="sets", action="append", default=[], metavar="PATH=VALUE",
+        help="change a setting of every run (training.rounds=3); listed as a deviation"),
+    option("--precision", choices=typing.get_args(FIXED[PRECISION]), help="number format in which "
+        "networks multiply (default: the paper's, else float32)"),
+    option("--reading", dest="readings", action="extend", type=comma_separated, default=[],
+        metavar="READING", help="take another interpretation of what the paper leaves open "
+        "(fedrepro readings lists them)"),
+)  # fmt: skip
 CELLS = (tables(), *CELLS_OF_A_TABLE)
 """Which cells, how many trials, and under which profile."""
 EXECUTION = (
-    option(
-        "--jobs",
-        type=whole_number(0),
-        metavar="N",
-        help="worker processes; 0 trains in this one (default: cores, or one for each GPU)",
-    ),
+    option("--jobs", type=whole_number(0), metavar="N", help="worker processes; 0 trains in this "
+        "one (default: cores, or one for each GPU)"),
     option("--device", default="auto", help="cpu, cuda, cuda:1 or auto (default)"),
     flag("--download", "fetch missing data sets into --data-dir"),
     option("-v", "--verbose", action="store_true", help="show the traceback of a failed trial"),
     file("--cluster", "train on the cluster that this TOML file describes (docs/cluster.md)"),
-    option(
-        "--time-limit",
-        type=seconds,
-        metavar="S",
-        help="seconds after which a trial counts as hung; 0 for never "
-        "(default: 20 times the longest finished one of its kind, at least 1800)",
-    ),
-    option(
-        "--checkpoint-every",
-        type=seconds,
-        default=300.0,
-        metavar="S",
-        help="seconds after which a trial saves itself before its next round or epoch, to go on "
-        "from there when it is interrupted; 0 for never (default: 300)",
-    ),
-)
+    option("--time-limit", type=seconds, metavar="S", help="seconds after which a trial counts as "
+        "hung; 0 for never (default: 20 times the longest finished one of its kind, at least "
+        "1800)"),
+    option("--checkpoint-every", type=seconds, default=300.0, metavar="S", help="seconds after "
+        "which a trial saves itself before its next round or epoch, to go on from there when it "
+        "is interrupted; 0 for never (default: 300)"),
+)  # fmt: skip
 """How trials are run."""
 
 

@@ -15,20 +15,15 @@ from fedrepro.reports.layout import all_claims
 EXAMPLE = "fedrepro multiverse fedrlc --tables 2 --dry-run"
 ARGUMENTS = (
     *options.PAPER,
-    options.option(
-        "--readings",
-        dest="others",
-        type=options.comma_separated,
-        metavar="LIST",
+    options.option("--readings", dest="others", type=options.comma_separated, metavar="LIST",
         help="readings, comma-separated, + between those that are taken together (default: each "
-        "that changes something)",
-    ),
+        "that changes something)"),
     *options.CELLS,
     *options.PLACES,
     options.out("default: results/reports/PAPER-PROFILE-multiverse-..."),
     *options.EXECUTION,
     options.flag("--dry-run", "say how many trials and how long; train nothing"),
-)
+)  # fmt: skip
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -19,15 +19,11 @@ _USED = (
 _NAMES = ("FedAvg", "Message", "Round", "Server", "Task")  # what the templates name themselves
 ARGUMENTS = (
     options.option("name", metavar="NEW", help="as specs will say it: fedmomentum, my-method"),
-    options.option(
-        "--family",
-        default="supervised",
-        metavar="FAMILY",
-        help="a folder of methods/federated: supervised (default), clustered, personalized, "
-        "self_supervised, split, reference",
-    ),
+    options.option("--family", default="supervised", metavar="FAMILY", help="a folder of "
+        "methods/federated: supervised (default), clustered, personalized, self_supervised, "
+        "split, reference"),
     options.folder("--root", "the checkout (default: where you stand)", default=Path()),
-)
+)  # fmt: skip
 
 
 def execute(args: argparse.Namespace) -> None:

@@ -21,12 +21,9 @@ ARGUMENTS = (
     options.option("--table", required=True, metavar="N", help="7, B.14 or figure-4"),
     options.option("--title", default="draft: title", help="in your own words"),
     options.option("--metric", default="accuracy", help="what the cells show"),
-    options.folder(
-        "--specs",
-        "folder of papers of your own, made if it is new "
-        "(default: $FEDREPRO_TABLES, else ./tables)",
-    ),
-)
+    options.folder("--specs", "folder of papers of your own, made if it is new (default: "
+        "$FEDREPRO_TABLES, else ./tables)"),
+)  # fmt: skip
 
 _PUBLISHED = """\
 # The profile that compares numbers with the published ones. Give it once data and protocol above

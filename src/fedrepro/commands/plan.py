@@ -18,12 +18,10 @@ ARGUMENTS = (
     *options.CELLS,
     *options.PLACES,
     *options.EXECUTION,
-    options.flag(
-        "--measure",
-        "train short trials of the kinds of which no time is known; they stay in the store",
-    ),
+    options.flag("--measure", "train short trials of the kinds of which no time is known; they "
+        "stay in the store"),
     options.flag("--runs", "list every unique run"),
-)
+)  # fmt: skip
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -25,27 +25,17 @@ ARGUMENTS = (
     *options.PAPERS,
     options.profile(),
     options.option("--on", metavar="SET", help="put the profile on this data set"),
-    options.folder(
-        "--baselines",
-        "folder of baselines (default: results/baselines)",
-        default=Path("results/baselines"),
-    ),
+    options.folder("--baselines", "folder of baselines (default: results/baselines)",
+        default=Path("results/baselines")),
     options.flag("--record", "record these results as the new baseline"),
-    options.option(
-        "--with-failed",
-        action="append",
-        default=[],
-        metavar="ROW",
-        help="with --record: record that trials of this row failed; may be given again",
-    ),
-    options.flag(
-        "--exact",
-        "any changed number is a regression, where versions and processor are the baseline's",
-    ),
+    options.option("--with-failed", action="append", default=[], metavar="ROW",
+        help="with --record: record that trials of this row failed; may be given again"),
+    options.flag("--exact", "any changed number is a regression, where versions and processor are "
+        "the baseline's"),
     *options.PLACES,
     options.out("default: none is written"),
     *options.EXECUTION,
-)
+)  # fmt: skip
 
 
 def execute(args: argparse.Namespace) -> int:

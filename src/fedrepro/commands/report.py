@@ -13,11 +13,9 @@ ARGUMENTS = (
     *options.CELLS,
     *options.PLACES,
     options.out("default: results/reports/PAPER-PROFILE, of several papers all-PROFILE"),
-    options.flag(
-        "--stale",
-        "show trials of earlier code where there are none of the present one; the report says so",
-    ),
-)
+    options.flag("--stale", "show trials of earlier code where there are none of the present one; "
+        "the report says so"),
+)  # fmt: skip
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -13,18 +13,12 @@ ARGUMENTS = (
     *options.PLACES,
     options.out(),
     *options.EXECUTION,
-    options.flag(
-        "--until-decided",
-        "train in steps to the profile's interim analyses, and only what open claims need",
-    ),
-    options.option(
-        "--budget",
-        type=options.seconds,
-        metavar="TIME",
-        help="end after so long (15m, 900s, 2h); finished trials are kept and reported, and the "
-        "same command goes on with the others",
-    ),
-)
+    options.flag("--until-decided", "train in steps to the profile's interim analyses, and only "
+        "what open claims need"),
+    options.option("--budget", type=options.seconds, metavar="TIME", help="end after so long "
+        "(15m, 900s, 2h); finished trials are kept and reported, and the same command goes on "
+        "with the others"),
+)  # fmt: skip
 
 
 def execute(args: argparse.Namespace) -> int:
