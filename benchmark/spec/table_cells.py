@@ -105,8 +105,7 @@ def decimal_marks(texts: Collection[str]) -> str:
 
 def read_cell(text: str, marks: str = ".", brackets: bool = False) -> Read:
     """A cell's text as a number with its spread, a dash, words, or not understood. `marks`: before
-    decimals in its table. `brackets`: (2) is siunitx's uncertainty of the last digit.
-    """
+    decimals in its table. `brackets`: (2) is siunitx's uncertainty of the last digit."""
     shown = label_of(text)
     text = re.sub(rf"(?<=\d)[{_THIN}\u202f](?=\d{{3}}(?!\d))", "", text.replace("\u2212", "−"))
     text = re.sub(r"\s+", " ", text).strip()

@@ -32,12 +32,7 @@ from ..nn.layers import (
 from ..state import State
 from ._client_layers import ClientLayers
 
-_CONVOLUTIONS = {
-    11: (1, 1, 2, 2, 2),
-    13: (2, 2, 2, 2, 2),
-    16: (2, 2, 3, 3, 3),
-    19: (2, 2, 4, 4, 4),
-}
+_CONVOLUTIONS = {11: (1, 1, 2, 2, 2), 13: (2, 2, 2, 2, 2), 16: (2, 2, 3, 3, 3), 19: (2, 2, 4, 4, 4)}
 _MULTIPLES = (1, 2, 4, 8, 8)
 _SIDE = 7
 _HIDDEN, _CLASSES = 4096, 1000
