@@ -151,6 +151,20 @@ def test_every_folder_with_code_is_a_package(monkeypatch: pytest.MonkeyPatch) ->
     assert named == {*wanted, "fedrepro/tables", "fedrepro/docs", "fedrepro/results"}
 
 
+def test_links_between_guides_hold_as_a_wheel_carries_them() -> None:
+    held = {installed_place(file) for file in sources()}
+    held |= {str(folder) for file in held for folder in Path(file).parents}
+    guides = [file for file in sources() if file.parts[0] == "docs" and file.suffix == ".md"]
+    dead = [
+        f"{guide}: {target}"
+        for guide in guides
+        for target in re.findall(r"\]\((?!https?://)([^)#\s]+)", (ROOT / guide).read_text("utf-8"))
+        if os.path.normpath(Path(installed_place(guide)).parent / target) not in held
+    ]
+    assert len(guides) > 20
+    assert dead == []
+
+
 @pytest.mark.slow
 def test_a_wheel_holds_all_that_runs(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
