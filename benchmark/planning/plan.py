@@ -190,7 +190,7 @@ def make_plan(
     for a row's setting that no run takes: hours of training must not end in that message. Raises
     `DataError` for unreadable data of one's own.
     """
-    chosen = _one_of("profile", profile, paper.profiles, f"paper {paper.id}")
+    chosen = _one_of("profile", profile, paper.profiles, f"--profile: paper {paper.id}")
     for table in (paper.as_taken or paper).tables:
         for at, said in idle_settings(table):
             report = FileProblems(table.file, read_text(table.file))
@@ -220,7 +220,8 @@ def make_plan(
         own = f"data of your own are {names.OWN_DATA}"
         from ..data.base import data_folder
 
-        if (place := Path(on)).is_absolute():
+        if (place := Path(on)).is_absolute() or ".." in place.parts:
+            why = "unknown"
             own = f"give --data-dir {place.parent} --on {place.name}{'/' * place.is_dir()}"
         elif place.is_dir() or (data_folder(data_dir) / on).is_dir():
             own = f"write {on}/ for the folder"

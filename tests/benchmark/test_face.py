@@ -65,7 +65,10 @@ def test_tables_are_named_as_on_the_command_line_too() -> None:
     [
         ({"paper": 5}, "paper must be an id such as 'cpcfl', not 5"),
         ({"profile": 5}, "profile must be a name such as 'reduced', not 5"),
-        ({"profile": "smok"}, "unknown profile 'smok'; did you mean 'smoke'?"),
+        (
+            {"profile": "smok"},
+            "--profile: paper cpcfl: unknown profile 'smok'; did you mean 'smoke'?",
+        ),
         ({"tables": 5}, "tables must be ids such as ['3', 'A.13'], not 5"),
         ({"rows": ["CP-CFL|*"]}, "rows must be one pattern such as 'CP-CFL|*', not ['CP-CFL|*']"),
         ({"sets": ["training.rounds=3"]}, "sets must be such as {'training.rounds': 3}, not ["),

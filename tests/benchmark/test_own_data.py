@@ -155,7 +155,9 @@ def test_what_cannot_be_data_is_said_with_what_can(on: str, capsys: Said) -> Non
     assert main(["plan", "fcl", "--on", on]) == 2
     said = capsys.readouterr().err
     assert f"unknown data set '{on}'" in said
-    ways = ("a path ending in .npz, .csv or /", "exactly one DataSet", "--data-dir / --on own.npz")
+    near = ("give --data-dir / --on own.npz", "give --data-dir .. --on own.npz")
+    assert any(way in said for way in near) == ("/" in on)
+    ways = ("a path ending in .npz, .csv or /", "exactly one DataSet", *near)
     assert any(way in said for way in ways) != (on == "ownlab")
     assert ("write ownlab/ for the folder" in said) == (on == "ownlab")
 
