@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from fedrepro._results import Results
     from fedrepro.benchmark.judging.evidence import Trials
 
-_PLACE = ((str, PathLike), "a path")
 _WANTED: Mapping[str, tuple[Any, str]] = {
     "paper": ((str, Paper), "an id such as 'cpcfl'"),
     "profile": (str, "a name such as 'reduced'"),
@@ -37,9 +36,7 @@ _WANTED: Mapping[str, tuple[Any, str]] = {
     "series": (range(limits.TRIALS + 1), f"a whole number from 0 to {limits.TRIALS}"),
     "jobs": (range(limits.SETTING), "a whole number of at least 0"),
     "readings": (Iterable, "names such as ['no-restarts']"),
-    "data_dir": _PLACE,
-    "store": _PLACE,
-    "out": _PLACE,
+    **dict.fromkeys(("data_dir", "store", "out"), ((str, PathLike), "a path")),
     "note": (str, "a text"),
 }
 """By argument, of what types it may be, or which whole numbers, and how that is said."""

@@ -109,18 +109,14 @@ def test_a_value_that_no_run_could_take_is_refused_and_no_option_is_guessed(
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["rnu", "cpcfl"], "no command 'rnu'; did you mean 'run'?"),
-        (["help", "run"], "no command 'help'; `fedrepro --help` lists them"),
-    ],
+    "told", ["rnu'; did you mean 'run'?", "help'; `fedrepro --help` lists them"]
 )
 def test_a_command_that_there_is_not_is_said_without_a_list_of_all(
-    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
-        main(words)
-    assert capsys.readouterr().err.splitlines()[-1] == f"fedrepro: error: {said}"
+        main([told.partition("'")[0], "cpcfl"])
+    assert capsys.readouterr().err.endswith(f"fedrepro: error: no command '{told}\n")
 
 
 def in_shell(command: str) -> subprocess.CompletedProcess[bytes]:
