@@ -1,12 +1,18 @@
-"""Trials that are given more than once, for one run or for several, where that is no chance. Whole
-numbers, such as counts, are trusted to come out equal."""
+"""Trials that are given more than once, under other seeds or for another run.
+
+By chance, two trials of a run lie within d with probability (2 d + step) / (2 sqrt(pi) SD), as of
+normal ones, with steps of their digits. Whole percents are often alike by chance, so copies among
+them do not show; nor do those of trials without spread, which decide nothing anyway.
+"""
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from statistics import fmean
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
-from scipy.stats import poisson
+import numpy as np
+from scipy.stats import chi2, poisson
 
 from ..claims.nodes import Values
 from ..metrics import MetricRange, metric
@@ -14,53 +20,161 @@ from ..planning.plan import PlannedCell
 from ..spec.model import CellKey
 from .binding import run_of
 
-_RESULTS = 8  # results of one run that are taken to be equally likely, unless rounding leaves fewer
-_AGREE = 1 / 32  # how often two runs agree in a trial, at least
-_LEVEL = 1e-3  # repeats that chance makes less often than this are copies
+_LEVEL = 1e-3  # what chance makes less often are copies
+_NEAR = 0.02  # how near, in SDs of its run, a value with noise is to its copy
+_RESULTS = 16  # results of one run that are equally likely, at most
+_UNITS = 5  # of the last digit are a step, as it may be of few test images
+_COMPARED = 50  # runs that a run is compared with, those with the nearest values
+_SORTED = 5  # trials of a run from which on their order says something
 
 
-def counted_once(trials: Mapping[int, float]) -> Mapping[int, float]:
-    """The trials of a run; each value once if chance does not make so few values."""
-    first = {value: seed for seed, value in sorted(trials.items(), reverse=True)}
-    digits = max(len(f"{value:.6f}".rstrip("0").partition(".")[2]) for value in first)
-    likely = min(_RESULTS, round((max(first) - min(first)) * 10**digits) + 1)
-    k, n = min(len(first), likely), len(trials)
-    is_chance = n < 3 if k == 1 else math.comb(likely, k) * (k / likely) ** n >= _LEVEL
-    if is_chance or all(map(float.is_integer, first)):
-        return trials
-    return {first[value]: value for value in trials.values()}
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """Trials by seed of one run of a table, as cells show them; without values at an end of their
+    metric, since many trials reach it."""
+
+    cells: Sequence[PlannedCell]
+    trials: Mapping[int, float]
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        return np.sort([*self.trials.values()])
+
+    @cached_property
+    def sd(self) -> float:
+        """Of the trials on the larger side of a wide gap, since some may collapse."""
+        gaps = np.append(np.diff(self.values), 0.0)
+        after = int(gaps.argmax()) + 1
+        most = max(self.values[:after], self.values[after:], key=len)
+        is_apart = 2 * gaps.max() > np.ptp(self.values) and np.ptp(most) > 0
+        values = most if is_apart else self.values
+        return float(np.std(values, ddof=1)) if np.ptp(values) > 0 else 0.0
+
+    @cached_property
+    def unit(self) -> float:
+        """Of the last digit that any value has."""
+        texts = (f"{one:.6f}".rstrip("0") for one in self.values)
+        return 10.0 ** -max(len(text.partition(".")[2]) for text in texts)
+
+    @cached_property
+    def near(self) -> float:
+        return max(_NEAR * self.sd, self.unit / 2) + 1e-9
+
+    def few(self, sd: float) -> float:
+        """How often chance makes so few values that are apart, where most are there twice or more.
+        A run that sometimes collapses has one such value. `sd`: of a typical run."""
+        gaps = np.diff(self.values)
+        is_near = gaps <= self.near
+        n, k = len(self.values), len(self.values) - int(is_near.sum())
+        places = (is_near & ~np.append(False, is_near[:-1])).sum()
+        within, step = float(gaps[is_near].max(initial=0.0)), _UNITS * self.unit
+        likely = 1 / _by_chance(min(sd, self.sd), within, step)
+        if 2 * k > n + 1 or 2 * places <= k or likely <= k:
+            return 1.0
+        ways = math.lgamma(likely + 1) - math.lgamma(k + 1) - math.lgamma(likely - k + 1)
+        return math.exp(min(0.0, ways + n * math.log(k / likely)))
 
 
-def equal_runs(given: Values, cells: Sequence[PlannedCell]) -> dict[CellKey, str]:
-    """What is said of cells whose trials are those of another run of their table; which of them was
-    run is not known. Runs agree by chance as often as trials of one run do, here or among all.
-    Values at an end of their metric are no evidence."""
-    alike = defaultdict[tuple[object, ...], list[PlannedCell]](list)
+def _by_chance(sd: float, within: float, step: float) -> float:
+    """How often two trials are so near each other."""
+    return min(1.0, (2 * within + step) / (2 * math.sqrt(math.pi) * sd)) if sd else 1.0
+
+
+def _typical_sd(runs: Sequence[_Run]) -> float:
+    return float(np.median([one.sd for one in runs if one.sd] or [0.0]))
+
+
+def _runs(cells: Iterable[PlannedCell], values: Values) -> list[_Run]:
+    found = defaultdict[tuple[object, ...], list[PlannedCell]](list)
     for one in cells:
-        cell, trials = one.cell, given.get(one.cell.key, {})
+        cell = one.cell
+        found[cell.table, cell.metric, cell.unit, one.read, run_of(one)].append(one)
+    runs = []
+    for same in found.values():
+        cell = same[0].cell
         ends = (metric(cell.metric) or MetricRange()).bounds(cell.unit)
-        if len(trials) > 1 and not all(x.is_integer() or x in ends for x in trials.values()):
-            alike[cell.table, cell.metric, cell.unit, *trials.items()].append(one)
-    found = [
-        ([*given[same[0].cell.key].values()], {run_of(one): one.cell.label for one in same}, same)
-        for same in alike.values()
-    ]
-    agree = max(_AGREE, fmean([0.0, *(_ties(values) for values, *_ in found)]))
-    copies = [one for one in found if len(one[1]) > 1]
-    n = sum(len(labels) - 1 for _, labels, _ in copies)
-    chances = [max(agree, _ties(values)) ** len(values) for values, *_ in copies]
-    if not n or poisson.sf(n - 1, (len(found) + n) * fmean(chances)) >= _LEVEL:
-        return {}
-    said = "have the same trials, seed by seed; give them once, for the run that made them"
-    found_of = dict[CellKey, str]()
-    for _, labels, same in copies:
-        first, more = [*labels.values()][:3], len(labels) - 3
+        trials = values.get(cell.key, {}).items()
+        runs.append(_Run(same, {seed: value for seed, value in trials if value not in ends}))
+    return [one for one in runs if one.trials]
+
+
+def distinct_runs(cells: Iterable[PlannedCell], values: Values) -> list[Mapping[int, float]]:
+    """The trials of each run of one table by seed, by its first cell."""
+    runs = {run_of(one.cells[0]): one.trials for one in reversed(_runs(cells, values))}
+    return [*runs.values()]
+
+
+def copied_seeds(runs: Sequence[Mapping[int, float]]) -> dict[int, int]:
+    """By seed that repeats an earlier one in all runs, two or more, that one; none by chance."""
+    first: dict[tuple[float | None, ...], int] = {}
+    copies, agreeing = dict[int, int](), len(runs)
+    known = [_Run((), run) for run in runs if run]
+    sd = _typical_sd(known) or 1.0
+    equal = max([1 / _RESULTS, *(_UNITS * _by_chance(sd, 0.0, one.unit) for one in known)])
+    seeds = sorted({seed for run in runs for seed in run})
+    for seed in seeds:
+        trial = tuple(run.get(seed) for run in runs)
+        if first.setdefault(trial, seed) != seed:
+            copies[seed] = first[trial]
+            agreeing = min(agreeing, sum(value is not None for value in trial))
+    by_chance = math.comb(len(seeds), 2) * min(1.0, equal) ** agreeing
+    shown = agreeing > 1 and poisson.sf(len(copies) - 1, by_chance) < _LEVEL / 10
+    return copies if shown else {}
+
+
+def said_of_copies(cells: Iterable[PlannedCell], given: Values) -> dict[CellKey, str]:
+    """What is said of cells whose given trials are no trials of their own."""
+    runs = [one for one in _runs(cells, given) if one.sd > 0]
+    said, sd = dict[CellKey, str](), _typical_sd(runs)
+    chances = [max(one.few(sd), 1e-30) for one in runs]
+    in_all = chi2.sf(-2 * sum(map(math.log, chances)), 2 * len(runs))
+    for run, chance in zip(runs, chances, strict=True):
+        if chance < 1 and min(len(runs) * chance, in_all) < _LEVEL:
+            values = " or ".join(f"{one:g}" for one in np.unique(run.values)[:3])
+            told = f"its {len(run.trials)} trials are copies of few, or nearly ({values}, ...)"
+            said |= {one.cell.key: told for one in run.cells}
+    for run, others in _alike(runs).items():
+        first, more = [one.cells[0].cell.label for one in others[:3]], len(others) - 3
         named = " and ".join([*first, f"{more} more"] if more > 0 else first)
-        found_of |= {one.cell.key: f"{named} {said}" for one in same}
-    return found_of
+        told = f"{named} have the same trials, or nearly; give them for the run that made them"
+        said |= {one.cell.key: told for one in run.cells}
+    return said
 
 
-def _ties(values: Sequence[float]) -> float:
-    """Which share of pairs of trials are equal."""
-    n = len(values)
-    return sum(same * (same - 1) for same in Counter(values).values()) / (n * (n - 1))
+def _alike(runs: Sequence[_Run]) -> dict[_Run, list[_Run]]:
+    """Runs whose trials are those of others, with all of these. Which of them was run is not
+    known."""
+    fine = [one for one in runs if len(np.unique(one.values)) > 2]
+    fine.sort(key=lambda one: (len(one.values), one.values[0]))
+    sd, level = _typical_sd(runs), math.log(_LEVEL / max(1, math.comb(len(runs), 2)))
+    ties = float(np.mean([(np.diff(one.values) == 0).mean() for one in fine] or [0.0]))
+    found = defaultdict[int, set[int]](set)
+    for i, run in enumerate(fine):
+        for j in range(i + 1, min(i + _COMPARED, len(fine))):
+            if _log_chance(run, fine[j], sd, ties) < level:
+                found[i] |= {i, j}
+                found[j] |= {i, j}
+    return {
+        fine[i]: [one for one in runs if one in {fine[j] for j in js}] for i, js in found.items()
+    }
+
+
+def _log_chance(a: _Run, b: _Run, sd: float, ties: float) -> float:
+    """Logarithm of how often all trials of two runs are near each other by chance, seed by seed or
+    in another order. `ties`: how often those of one run are."""
+    if len(a.values) != len(b.values) or run_of(a.cells[0]) == run_of(b.cells[0]):
+        return 0.0
+    near, n = max(a.near, b.near), len(a.values)
+    by_seed = max(abs(one - b.trials.get(seed, math.inf)) for seed, one in a.trials.items())
+    within = min(by_seed, float(abs(a.values - b.values).max()))
+    equal = _by_chance(min(sd, a.sd, b.sd), within, max(a.unit, b.unit))
+    orders = math.lgamma(n + 1) if by_seed > near else 0.0
+    return orders + n * math.log(max(ties, equal)) if within <= near else 0.0
+
+
+def sorted_runs(cells: Iterable[PlannedCell], given: Values) -> int:
+    """How many runs there are, if the values of all rise with the seed, or of all fall."""
+    runs = [one for one in _runs(cells, given) if len(one.trials) >= _SORTED and one.sd > 0]
+    steps = [np.diff([one.trials[seed] for seed in sorted(one.trials)]) for one in runs]
+    is_sorted = any(all((sign * step >= 0).all() for step in steps) for sign in (1, -1))
+    return len(runs) if is_sorted and len(runs) > 1 else 0

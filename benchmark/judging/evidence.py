@@ -1,29 +1,24 @@
 """What judging reads: trials, or why there are none, and what they say of planned cells.
 
-Trials that repeat another one under a new seed are counted once. Two trials of a table are taken
-for one if all its runs have equal values in both, and chance does not explain it. If a run has 16
-equally likely results, two seeds agree in r independent runs with probability 16^-r.
+Trials of a table that repeat another one under a new seed are counted once.
 """
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Literal, Self
 
-from scipy.stats import poisson
-
 from ...methods.metrics.cluster_agreement import OF_TRAINING
 from ...methods.outcome import Arrays
 from ..config import RunConfig, chain
-from ..metrics import MetricRange, metric, outside
+from ..external.copies import copied_seeds, distinct_runs
+from ..metrics import outside
 from ..planning.plan import Plan, PlannedCell
 from ..results import Departure
 from ..spec.model import CellKey
 from ..store.store import Store, TrialRecord
 
-_RESULTS = 16  # results of one run that are taken to be equally likely
-_LEVEL = 1e-4  # repeats that chance makes less often than this are copies
 NOT_STORED = "no finished trial is stored"
 
 
@@ -131,8 +126,8 @@ class Evidence:
         trained = [one for one in self.plan.cells if one.cell.kind == "empirical"]
         for table in self.plan.tables:
             members = [one for one in trained if one.cell.table == table]
-            runs = _distinct_runs((one, found[one.cell.key].by_seed) for one in members)
-            if copies := copied_seeds(runs):
+            values = {one.cell.key: found[one.cell.key].by_seed for one in members}
+            if copies := copied_seeds(runs := distinct_runs(members, values)):
                 times = sorted(Counter(copies.values()).items())
                 named = ", ".join(f"{count} of trial {seed}" for seed, count in times)
                 told = f"copies are counted once: {named} (equal in {len(runs)} runs)"
@@ -220,36 +215,6 @@ def _read(record: TrialRecord, name: str, at: int | Literal["final", "best"]) ->
     if name not in record.metrics:
         raise KeyError(f"its run does not measure '{name}'")
     return record.value(name, at)
-
-
-def _distinct_runs(
-    cells: Iterable[tuple[PlannedCell, Mapping[int, float]]],
-) -> list[Mapping[int, float]]:
-    """The trials of each run of one table by seed, by its first cell. Values at an end of their
-    metric are left out, since many trials reach it."""
-    runs: dict[object, Mapping[int, float]] = {}
-    for planned, values in cells:
-        ends = {*(metric(planned.cell.metric) or MetricRange()).bounds(planned.cell.unit)}
-        if values and ends.isdisjoint(values.values()):
-            run = planned.cell.row if planned.config is None else planned.config.key
-            runs.setdefault(run, values)
-    return list(runs.values())
-
-
-def copied_seeds(runs: Sequence[Mapping[int, float]]) -> dict[int, int]:
-    """By seed that repeats an earlier one in all runs (at least two), that one; none by chance."""
-    seeds = sorted({seed for run in runs for seed in run})
-    first: dict[tuple[float | None, ...], int] = {}
-    copies, agreeing = dict[int, int](), len(runs)
-    for seed in seeds:
-        values = tuple(run.get(seed) for run in runs)
-        if first.setdefault(values, seed) != seed:
-            copies[seed] = first[values]
-            agreeing = min(agreeing, sum(value is not None for value in values))
-    pairs = len(seeds) * (len(seeds) - 1) / 2
-    by_chance = pairs * float(_RESULTS) ** -agreeing
-    shown = agreeing > 1 and poisson.sf(len(copies) - 1, by_chance) < _LEVEL
-    return copies if copies and shown else {}
 
 
 def load_trials(

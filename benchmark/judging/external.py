@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ..claims.nodes import Values
 from ..external.binding import bind_rows, cell_of, external_plan, said_of
-from ..external.copies import counted_once, equal_runs
+from ..external.copies import said_of_copies, sorted_runs
 from ..external.rows import Row
 from ..results import Departure, External, ProtocolScale, Report, TableResult
 from ..spec.model import Paper
@@ -55,20 +55,21 @@ def judge_external(
         most[table] = max(most.get(table, 0), n)
     ours = [one for one in paper.profiles.values() if any(row.profile == one.name for row in rows)]
     checked = [one.name for one in ours if any(each.is_control for each in paper.under(one).tables)]
-    why = (
-        f"The controls of profile {' and '.join(checked)} are not judged here." if checked else None
-    )
-    statement = " ".join(filter(None, (said_of(paper, protocol, note, files, rows), why)))
+    whys = [f"The controls of profile {' and '.join(checked)} are not judged here."]
+    if n := sorted_runs(plan.cells, given):
+        whys += [f"All {n} runs are sorted by value, so that equal seeds are no pairs."]
+    why = " ".join(whys[not checked :])
+    statement = " ".join((said_of(paper, protocol, note, files, rows), why)).strip()
     external = External(protocol, note, tuple(files), seeds, len(rows), statement)
     shown, own = replace(plan, trials=len(seeds)), note or "not declared to be that"
     declared = Departure("protocol", "the published protocol", own, _WHY)
-    equal = equal_runs(given, plan.cells)
+    copies = said_of_copies(plan.cells, given)
     trials = {
-        key: _trials(given.get(key, {}), seeds, most.get(key[0], 0), equal.get(key))
+        key: _trials(given.get(key, {}), seeds, most.get(key[0], 0), copies.get(key))
         for key in (one.cell.key for one in shown.cells)
     }
     made = f"results of others, {full if is_full else own}"
-    evidence = Evidence(shown, {}, trials, None if is_full else declared, made, why)
+    evidence = Evidence(shown, {}, trials, None if is_full else declared, made, why or None)
     report = judge_evidence(evidence, command=command, audit=audit)
     return replace(
         report,
@@ -80,20 +81,15 @@ def judge_external(
 
 
 def _trials(
-    given: Mapping[int, float], seeds: Sequence[int], most: int, equal: str | None
+    given: Mapping[int, float], seeds: Sequence[int], most: int, copies: str | None
 ) -> CellTrials:
-    """What was given for a cell, of the `seeds` in all; `most` are planned. `equal`: what is said
-    if its trials are another run's."""
+    """What was given for a cell, of the `seeds` in all; `most` are planned. `copies`: what is
+    said of trials that are none of its own."""
     if not given:
         return CellTrials(missing="no result was given for this cell")
-    kept, told = counted_once(given), [equal] if equal else []
-    if len(given) < most:
-        told += [f"{len(given)} of {most} trials were given"]
-    if len(kept) < len(given):
-        alike = " or ".join(f"{value:g}" for value in kept.values())
-        told += [f"its {len(given)} trials are all {alike}; copies are counted once"]
-    trials = {seed: kept.get(seed) for seed in seeds}
-    return CellTrials(trials, incomplete="; ".join(told) or None)
+    fewer = f"{len(given)} of {most} trials were given" if len(given) < most else None
+    told = "; ".join(filter(None, (copies, fewer)))
+    return CellTrials({seed: given.get(seed) for seed in seeds}, incomplete=told or None)
 
 
 def _table(table: TableResult, given: Values, n_seeds: int, command: str) -> TableResult:

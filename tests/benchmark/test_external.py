@@ -14,8 +14,9 @@ import pytest
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.external import binding
 from fedrepro.benchmark.external.binding import bind_rows, external_plan, template, why_not
+from fedrepro.benchmark.external.copies import copied_seeds
 from fedrepro.benchmark.external.rows import Row, from_records, read_rows
-from fedrepro.benchmark.judging.evidence import copied_seeds, load_trials
+from fedrepro.benchmark.judging.evidence import load_trials
 from fedrepro.benchmark.judging.external import judge_external
 from fedrepro.benchmark.judging.judge import judge
 from fedrepro.benchmark.planning.plan import make_plan
@@ -373,8 +374,8 @@ def test_cells_of_one_run_share_results_only_if_they_print_the_same(cpcfl):
     [
         ([65.6, 65.9], "2 of 5 trials were given"),
         ([65.6, 65.9, 65.8, 66.0], "4 of 5 trials were given"),
-        ([65.81] * 5, "all 65.81; copies are counted once"),
-        ([65.81, 66.07, 66.07, 65.81, 65.81] * 2, "all 65.81 or 66.07; copies are counted once"),
+        ([65.81] * 5, "gave the same value"),
+        ([65.81, 66.07, 66.07, 65.81, 65.81] * 2, "its 10 trials are copies of few"),
         ([65.8, 65.9, 65.9, 65.8, 65.8] * 2, ""),  # rounding leaves no more
         ([65.1, 65.2, 65.2, 65.9, 65.9], ""),
     ],
@@ -385,7 +386,7 @@ def test_fewer_trials_than_planned_and_few_numbers_decide_nothing(trials, said, 
     found = cells["IFCA|None", MEAN].verdict
     assert found.word == ("INCONCLUSIVE" if said else "REPRODUCED")
     assert said in found.reason
-    is_of_all = "given" in said or not said  # the protocol plans five for each cell
+    is_of_all = "were given" in said or not said  # the protocol plans five for each cell
     assert is_of_all or said not in cells["CP-CFL|SimCLR", MEAN].verdict.reason
 
 
@@ -398,10 +399,69 @@ def test_trials_of_one_run_that_are_given_for_another_decide_neither(copied, cpc
     given["CP-CFL|SimCLR"] = [given["IFCA|None"][0], *given["CP-CFL|SimCLR"][1:]]  # chance
     # A printed trial is of the same run as the mean.
     [table] = judged(cpcfl, [*rows_of(given), *rows_of(given, "Trial 1")]).tables
-    told = [one for one in table.cells if "seed by seed" in one.verdict.reason]
+    told = [one for one in table.cells if "same trials" in one.verdict.reason]
     assert {"|".join(one.row) for one in told} == {*copied}
     assert {one.verdict.word for one in told} == {"INCONCLUSIVE"}
     assert all((" and 1 more have" in one.verdict.reason) == (len(copied) > 3) for one in told)
+
+
+def drawn(rng, n, grid, sd=0.8):
+    """Trials of each method, on the grid of 1/n test images, rounded to a hundredth."""
+    return {
+        row: [round(round(rng.normal(mean, sd) / grid) * grid, 2) for _ in range(n)]
+        for row, mean in PRINTED.items()
+    }
+
+
+def told_of(cpcfl, given, word):
+    """The rows of which a word is said."""
+    [table] = judged(cpcfl, rows_of(given)).tables
+    return {"|".join(one.row) for one in table.cells if word in one.verdict.reason}
+
+
+@pytest.mark.parametrize("noise", [0, 0.01])
+@pytest.mark.parametrize("n", [4, 6])
+def test_trials_that_are_given_twice_in_another_order_are_copies(cpcfl, n, noise):
+    rng = np.random.default_rng(8)
+    once = drawn(rng, n, 0.01, sd=2.5)
+    twice = {
+        row: rng.permutation([*trials, *np.add(trials, noise)]).tolist()
+        for row, trials in once.items()
+    }
+    assert told_of(cpcfl, twice, "copies of few") == {*PRINTED}
+    assert told_of(cpcfl, once, "copies") == set()
+
+
+@pytest.mark.parametrize("near", [
+    lambda trials: trials[1:] + trials[:1],  # under other seeds
+    lambda trials: [one + 0.01 * (-1) ** i for i, one in enumerate(trials)],
+    lambda trials: [round(one, 2) for one in trials],
+])  # fmt: skip
+def test_a_run_that_is_another_one_but_for_order_noise_or_digits_is_none(cpcfl, near):
+    rng = np.random.default_rng(9)
+    given = {row: rng.normal(mean, 1.3, 6).round(4).tolist() for row, mean in PRINTED.items()}
+    given["IFCA|FedAvg"] = near(given["IFCA|None"])
+    assert told_of(cpcfl, given, "same trials") == {"IFCA|None", "IFCA|FedAvg"}
+
+
+@pytest.mark.parametrize("grid", [2, 1, 0.5, 100 / 750])
+@pytest.mark.parametrize("n", [5, 10, 20])
+def test_few_test_images_and_whole_percents_are_no_copies(cpcfl, n, grid):
+    rng = np.random.default_rng(10)
+    for _ in range(5):
+        given = drawn(rng, n, grid, sd=1.0)
+        given["FedAvg|None"][:2] = [10.0, 10.0]  # this one collapses
+        given |= {"IFCA|FedAvg": drawn(rng, n, grid, sd=1.0)["IFCA|None"]}  # no better than it
+        assert told_of(cpcfl, given, "copies") | told_of(cpcfl, given, "same trials") == set()
+
+
+def test_trials_that_are_sorted_by_value_decide_no_claim(cpcfl, accuracies):
+    for order in (1, -1):
+        given = {row: sorted(trials)[::order] for row, trials in accuracies.items()}
+        report = judged(cpcfl, rows_of(given))
+        assert "All 5 runs are sorted by value" in str(report.external)
+        assert {one.word for one in report.tables[0].claims} == {"OPEN"}
+        assert any(one.verdict.word == "REPRODUCED" for one in report.tables[0].cells)
 
 
 def runs(rng, repeat, grid=0.01):
