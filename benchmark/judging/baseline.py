@@ -13,7 +13,7 @@ from pydantic.dataclasses import dataclass
 from ..data_names import file_name
 from ..errors import FedreproError
 from ..results import Report
-from ..store.files import path_segment, write_whole
+from ..store.files import path_segment, seal_of, write_whole
 
 Decoded = TypeVar("Decoded")
 AUDIT, EACH, WORDS = "audit", "every trial", ("says", "headline", "rests_on")
@@ -97,13 +97,22 @@ def save(path: Path, baseline: Recorded) -> None:
     """Writes a baseline, replacing an older one; `FedreproError` if nothing was trained."""
     if not baseline.trained:
         raise FedreproError("no cell of this report was trained, so there is nothing to record")
-    text = json.dumps(asdict(baseline), indent=1, sort_keys=True)
+    plain = asdict(baseline)
+    text = json.dumps({**plain, "sha256": seal_of(plain)}, indent=1, sort_keys=True)
     write_whole(path, f"{text}\n".encode())
 
 
 def load(path: Path) -> Recorded:
-    """A recorded baseline; `FedreproError` if there is none, or it is damaged or of old schema."""
-    return _read(path, "baseline", TypeAdapter(Recorded).validate_json, "record it again")
+    """A baseline as it was recorded; `FedreproError` if there is none, or it is damaged, edited or
+    of old schema."""
+
+    def parse(content: bytes) -> Recorded:
+        found, plain = TypeAdapter(Recorded).validate_json(content), json.loads(content)
+        if plain.pop("sha256", None) != seal_of(plain):
+            raise FedreproError(f"{path} is not as it was recorded (its `sha256`); record it again")
+        return found
+
+    return _read(path, "baseline", parse, "record it again")
 
 
 def read_reports(path: Path) -> list[Recorded]:

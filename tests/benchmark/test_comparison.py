@@ -242,6 +242,26 @@ def test_a_baseline_survives_the_file(tmp_path):
     assert baseline.load(path) == baseline.recorded(report())
 
 
+@pytest.mark.parametrize(
+    "edited",
+    [
+        lambda plain: plain["stated"].popitem(),
+        lambda plain: plain["versions"].update(numpy="0"),
+        lambda plain: plain["cells"].popitem()[1]["trials"].reverse(),
+        lambda plain: plain.pop("sha256"),
+    ],
+)
+def test_a_baseline_that_was_edited_is_refused(tmp_path, edited):
+    baseline.save(path := tmp_path / "b.json", baseline.recorded(report()))
+    plain = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps(plain), "utf-8")  # another layout is no other content
+    assert baseline.load(path) == baseline.recorded(report())
+    edited(plain)
+    path.write_text(json.dumps(plain), "utf-8")
+    with pytest.raises(FedreproError, match="not as it was recorded"):
+        baseline.load(path)
+
+
 @pytest.mark.parametrize("name", ["../../p", "a/b", "x" * 300])
 def test_a_baseline_lies_in_its_folder_whatever_the_profile_is_called(tmp_path, name):
     with pytest.raises(FedreproError, match="cannot be the name"):

@@ -8,6 +8,7 @@ import pytest
 
 from fedrepro.benchmark.judging.baseline import Recorded, RecordedCell
 from fedrepro.benchmark.judging.comparison import BaselineCheck, Movement
+from fedrepro.benchmark.store.files import sealed
 from fedrepro.cli import main
 from fedrepro.reports import regressions
 
@@ -117,7 +118,8 @@ def test_a_planted_regression_turns_the_steps_of_the_workflow_red(
     plain = json.loads(recorded.read_text("utf-8"))
     place = "1: FedAvg @ 10 clients"
     plain["cells"][place]["trials"] = [one + 40 for one in plain["cells"][place]["trials"]]
-    recorded.write_text(json.dumps(plain), "utf-8")
+    del plain["sha256"]
+    recorded.write_bytes(sealed(plain))
     assert main([*line, *outputs]) == 1
     said = capsys.readouterr()
     (moved,) = json.loads(Path("out/regress.json").read_text("utf-8"))["papers"][0]["movements"]
