@@ -3,6 +3,7 @@
 import time
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from fedrepro._results import Results
     from fedrepro.benchmark.judging.evidence import Trials
 
+_IN_PYTHON = Path("changed in Python", "paper.toml")
 _WANTED: Mapping[str, tuple[Any, str]] = {
     "paper": ((str, Paper), "an id such as 'cpcfl'"),
     "profile": (str, "a name such as 'reduced'"),
@@ -238,10 +240,18 @@ def _refuse_others(given: Mapping[str, Any]) -> None:
 
 
 def _paper(paper: str | Paper) -> Paper:
-    """The paper with that id; warns of names that entry points of other packages give in vain."""
+    """The paper with that id; warns of names that entry points of other packages give in vain. One
+    that is not as its file has it is of no file, so that reports say so."""
     for told in names.left_out():
         warnings.warn(told, stacklevel=3)
-    return load_paper(paper, searched()) if isinstance(paper, str) else paper
+    if isinstance(paper, str):
+        return load_paper(paper, searched())
+    if paper.file.is_file():
+        written = under(load_paper(paper.id, paper.file.parent.parent), paper.readings)
+        if repr(written) == repr(paper):  # a paper is compared by identity
+            return paper
+    first = paper.as_taken and replace(paper.as_taken, file=_IN_PYTHON)
+    return replace(paper, file=_IN_PYTHON, as_taken=first)
 
 
 def _ids(tables: Sequence[str] | str | None) -> Sequence[str] | None:

@@ -2,8 +2,10 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +122,34 @@ def test_frames_are_long_and_can_be_judged_again(tmp_path: Path) -> None:
         pd.testing.assert_frame_equal(judged.cells, found.cells)
     assert "cannot vouch" in repr(found)
     assert "<table" in found._repr_html_()
+
+
+def in_table_11(paper: fedrepro.Paper, **changed: object) -> fedrepro.Paper:
+    tables = (replace(one, **changed) if one.id == "11" else one for one in paper.tables)
+    return replace(paper, tables=tuple(tables))
+
+
+def test_a_paper_that_was_changed_in_python_is_told_and_no_other(tmp_path: Path) -> None:
+    mine = pd.DataFrame({**CELL, "seed": seed, "value": 76.0 + seed} for seed in range(3))
+    paper = fedrepro.load_paper("cpcfl")
+    first, *others = paper.table("11").cells
+    lower = replace(first, printed=replace(first.printed, value=first.printed.value - 1))
+    changed = [
+        in_table_11(paper, claims=()),
+        in_table_11(paper, margin=replace(paper.table("11").margin, value=40.0)),
+        in_table_11(paper, cells=(lower, *others)),
+    ]
+    same = [in_table_11(paper), "cpcfl", fedrepro.load_paper("cpcfl")]
+    for one in same + changed:
+        report = fedrepro.judge(one, mine, audit=False).report
+        told = any("specs: others than" in each for each in report.first.totals)
+        assert told == (one in changed)
+    shutil.copytree(paper.file.parent, tmp_path / "cpcfl")
+    copied = fedrepro.load_paper("cpcfl", tmp_path)
+    for one, is_found in ((copied, True), (in_table_11(copied, claims=()), False)):
+        found = fedrepro.stored(one, "smoke", tables="11", store=tmp_path / "store").report
+        assert ("--specs" in found.tables[0].command) == is_found
+        assert any("specs: others than" in each for each in found.first.totals) != is_found
 
 
 @pytest.mark.parametrize(
