@@ -8,7 +8,8 @@ these or on the path. What plans, judges or shows is not reached.
 
 Files that a module of another project reads count where it declares them, by a name from its own
 folder: `reads = ["weights.json"]`. What else it may depend on is not followed; `unfollowed` finds
-what looks like it. What is hashed is the parsed code without docstrings, comments and layout.
+what looks like it, and modules that are no source of their package. What is hashed is the parsed
+code without docstrings, comments and layout.
 """
 
 import ast
@@ -97,20 +98,23 @@ def closure(modules: Iterable[str], folders: Mapping[str, Path]) -> dict[str, st
     return hashes
 
 
+def _file(module: str, folder: Path) -> Path | None:
+    """The source of a module whose package lies in `folder`."""
+    place = folder.joinpath(*module.removeprefix(_ROOT).split(".")[1:])
+    return next(filter(Path.is_file, (place / "__init__.py", place.with_suffix(".py"))), None)
+
+
 @cache
 def _module(module: str, folder: Path) -> tuple[Mapping[str, str], tuple[str, ...]]:
     """Hashes of a module's file and of those that it reads, and its imports, looked at once."""
-    place = folder.joinpath(*module.removeprefix(_ROOT).split(".")[1:])
-    files = (place / "__init__.py", place.with_suffix(".py"))
-    file = next(filter(Path.is_file, files), None)
-    if file is None:
+    if (file := _file(module, folder)) is None:
         return {}, ()
     name = file.relative_to(folder.parent)
     tree = ast.parse(file.read_bytes(), filename=str(file))
     hashes = {}
     # An `__init__` that only says what it is does nothing.
-    said = ("'", '"', "__all__ =", "__version__ =")
-    if file.name != "__init__.py" or not all(ast.unparse(x).startswith(said) for x in tree.body):
+    said = re.compile(r"['\"].*|__(all|version)__ = (?!\w+ = ).*", re.DOTALL)
+    if file.name != "__init__.py" or not all(said.fullmatch(ast.unparse(x)) for x in tree.body):
         hashes[name.as_posix()] = sha256_of(json.dumps(_plain(tree)).encode())
     for read in declared_reads(tree):
         try:
@@ -201,7 +205,10 @@ def _executed(node: ast.AST) -> Iterator[ast.AST]:
         yield from _executed(child)
 
 
-_ANYWHERE = r"__import__|environ|eval|exec|getenv|import_module|perf_counter|time_ns|urandom"
+_ANYWHERE = (
+    r"__(all|doc|import)__|ConfigParser|environ|eval|exec|exec_module|getdoc|getenv|import_module"
+    r"|perf_counter|resolve_name|run_path|subprocess\.\w+|sys\.modules|time_ns|urandom"
+)
 _OF_FILES = (
     r"open|read_(bytes|text|csv|json|table|parquet|excel|pickle|hdf|image)|(load|genfrom)txt|imread"
     r"|loadmat|from_?file|memmap|urlopen|load_(file|npz|dataset)|h5py\.File"
@@ -225,13 +232,19 @@ def _unfollowed_in(name: str) -> Iterator[tuple[int, str]]:
     package, _, inner = name.removesuffix(".py").partition("/")
     file = (package_place(package) / inner).with_suffix(".py")
     tree = ast.parse(file.read_bytes())
+    module = name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    for imported in {*_imports(tree, module, file.name == "__init__.py")} & sys.modules.keys():
+        beside = _beside(imported.partition(".")[0])
+        of = getattr(sys.modules[imported], "__file__", None)
+        if beside and of and _file(imported, beside) is None:
+            yield 1, f"importing {imported} from {Path(of).name}"
     declared = {(file.parent / one).resolve() for one in declared_reads(tree)}
     looks = re.compile(rf"(.*\.)?({_ANYWHERE if declared else f'{_ANYWHERE}|{_OF_FILES}'})")
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             names = (f"{node.module}.{one.name}" for one in node.names)
             yield from ((node.lineno, one) for one in names if looks.fullmatch(one))
-        elif isinstance(node, ast.Name | ast.Attribute):
+        elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
             if looks.fullmatch(used := ast.unparse(node)):
                 yield node.lineno, used
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):

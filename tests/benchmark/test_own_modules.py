@@ -1,5 +1,7 @@
 import importlib
+import py_compile
 import re
+import shutil
 import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
@@ -329,9 +331,43 @@ def test_a_module_that_replaces_a_part_of_fedrepro_is_refused(package: Path, cap
 
 @pytest.mark.parametrize("line", [
     "from importlib import import_module", "from json import load", "f = lambda: np.genfromtxt",
-    "f = lambda: pd.read_parquet",
+    "f = lambda: pd.read_parquet", "f = lambda: Kept.__doc__", "f = lambda: inspect.getdoc",
+    "f = lambda: pkgutil.resolve_name", "f = lambda: subprocess.check_output",
 ])  # fmt: skip
 def test_what_cannot_be_followed_is_told(line: str, package: Path, tiny_config: Make) -> None:
     (package / "shares.py").write_text(f"{line}\n{HELPER}")
     (told,) = unfollowed([tiny_config({"method": NAME})])
     assert re.match(rf"ownpackage/shares.py:1: what (\w+\.)?{line.split()[-1]} finds", told)
+
+
+@pytest.mark.parametrize("kind", ["compiled", "zipped", "second folder"])
+def test_an_own_module_without_a_source_that_is_followed_is_told(
+    kind: str, package: Path, tiny_config: Make
+) -> None:
+    folders = [package.parent / "first", package.parent / "second"]
+    names = [folder / "ownlib" / f"{name}.py" for folder, name in zip(folders, "ab", strict=True)]
+    for place in names:
+        place.parent.mkdir(parents=True)
+        place.write_text(HELPER)
+    if kind != "second folder":
+        (names[1].parent / "__init__.py").write_text('"""Of one\'s own."""\n__version__ = "3"\n')
+        folders = folders[1:]
+    if kind == "compiled":
+        py_compile.compile(str(names[1]), str(names[1].with_suffix(".pyc")), doraise=True)
+        names[1].unlink()
+    if kind == "zipped":
+        folders = [Path(shutil.make_archive("lib", "zip", folders[0]))]
+    origin = f"import sys\nsys.path += {[*map(str, folders)]}\nfrom ownlib.b"
+    (package / "kept.py").write_text(MODULE.replace("from ownpackage.shares", origin))
+    config = tiny_config({"method": NAME})
+    told = [one.split(" finds")[0] for one in unfollowed([config]) if "importing" in one]
+    of = names[1].name if kind != "compiled" else "b.pyc"
+    assert told == [f"ownpackage/kept.py:1: what importing ownlib.b from {of}"]
+
+
+def test_a_package_that_says_more_than_what_it_is_counts(package: Path, tiny_config: Make) -> None:
+    (package / "__init__.py").write_text("__all__ = ['kept']\n__version__ = '2'\n")
+    assert "ownpackage/__init__.py" not in fingerprint.source_of(tiny_config({"method": NAME}))
+    forget()
+    (package / "__init__.py").write_text("__version__ = RATE = 0.3\n")
+    assert "ownpackage/__init__.py" in fingerprint.source_of(tiny_config({"method": NAME}))
