@@ -1,13 +1,17 @@
 """Whether the data that runs read are there, and whether they have changed since a trial."""
 
+import hashlib
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 from ...methods import registry
+from ...methods.data.federation import Federation, ImageSet
 from ...methods.seeds import Seeds
 from .. import data
 from ..config import RunConfig
@@ -33,8 +37,7 @@ class DataAvailability:
         for wanted in portions_of(config):
             if isinstance(found := self._look(wanted, self.download), DataError):
                 return str(found)
-        said = self._not_dealt(config)
-        return said if is_own(config.data["name"]) else None
+        return self._not_dealt(config)
 
     def changed(self, config: RunConfig, record: TrialRecord) -> list[str]:
         """Parts that are there, but with another content than `record` was trained on."""
@@ -61,16 +64,31 @@ class DataAvailability:
             )
             try:
                 dealt = partition.deal(train.portion, test.portion, train.n_classes, Seeds(0))
-                used, n = len({*torch.cat(dealt.train_of).tolist()}), len(train.portion)
-                if used < n and not is_known:
-                    said = f"{clients['partition']} deals {used} of {n} training images"
-                    self.partly.append(f"{said} of {wanted['name']}")
+                if not is_known:
+                    self._dealt[key] = self._said_of(dealt, train.portion, test.portion, config)
             except ValueError as error:
                 said = registry.told(error, [clients["partition"]]).removeprefix("ValueError: ")
-                self._dealt[key] = f"{wanted['name']} does not suit the paper's clients: {said}"
+                if is_own(wanted["name"]):
+                    self._dealt[key] = f"{wanted['name']} does not suit the paper's clients: {said}"
             except Exception:  # a mistake in code of one's own, which training tells with its line
                 pass
         return self._dealt[key]
+
+    def _said_of(
+        self, dealt: Federation, train: ImageSet, test: ImageSet, config: RunConfig
+    ) -> str | None:
+        """Why what an own partition deals is not to be trained on; notes what it leaves out."""
+        partition = None if config.clients is None else config.clients["partition"]
+        learnt, tested = (_all(one) for one in (dealt.train_of, dealt.test_of))
+        for what, used, part in (("training", learnt, train), ("test", tested, test)):
+            if len(used) < len(part):
+                said = f"{partition} deals {len(used)} of {len(part)} {what} images"
+                self.partly.append(f"{said} of {config.data['name']}")
+        both = {*_contents(dealt.train.images[learnt])} & {*_contents(dealt.test.images[tested])}
+        times = Counter(one for part in (train, test) for one in _contents(part.images) if both)
+        if leaked := sum(times[one] < 2 for one in both):  # the data have the others twice
+            return f"{partition} deals {leaked} images both for training and as test images"
+        return None
 
     def _look(self, wanted: Wanted, download: bool = False) -> str | DataError:
         found, (name, part, images) = self._found.get(wanted), wanted
@@ -87,6 +105,14 @@ class DataAvailability:
             found = DataError(f"{name}/{part} could not be read: memory ran out")
         self._found[wanted] = found
         return found
+
+
+def _all(indices: Sequence[Tensor]) -> Tensor:
+    return torch.cat([*indices]).unique()
+
+
+def _contents(images: Tensor) -> Iterator[bytes]:
+    return (hashlib.sha256(one.numpy().tobytes()).digest() for one in images)
 
 
 def portions_of(config: RunConfig) -> Iterator[Wanted]:

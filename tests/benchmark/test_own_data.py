@@ -216,6 +216,46 @@ def test_images_that_a_partition_leaves_out_are_said(capsys: Said) -> None:
         assert (said in capsys.readouterr().err) == bool(left)
 
 
+@pytest.mark.parametrize(
+    ("learnt", "tested", "said"),
+    [
+        ("both", "test", "deals 500 images both for training and as test images"),
+        ("part(both, 0, 700)", "part(both, 690, 1000)", "deals 10 images both for"),
+        ("part(both, 0, 700)", "part(both, 700, 900)", None),  # pooled, and parted anew
+    ],
+)
+def test_an_own_partition_that_trains_on_test_images_is_not_run(
+    capsys: Said, learnt: str, tested: str, said: str | None
+) -> None:
+    text = (
+        FILES["blocks.py"]
+        .replace(
+            "def deal",
+            """def parted(self, train, test):
+        both = ImageSet(*(torch.cat(one) for one in (
+            (train.images, test.images), (train.labels, test.labels))))
+        part = lambda of, a, b: ImageSet(of.images[a:b], of.labels[a:b])
+        return LEARNT, TESTED
+
+    def deal""",
+        )
+        .replace("LEARNT", learnt)
+        .replace("TESTED", tested)
+    )
+    first = "seeds):\n" if "seeds):\n" in text else "Federation:\n"
+    at = text.index(first, text.index("def deal")) + len(first)
+    text = f"{text[:at]}        train, test = self.parted(train, test)\n{text[at:]}"
+    name = f"mixed{len(learnt + tested)}"
+    Path(f"ownlab/{name}.py").write_text(
+        f"import torch\nfrom fedrepro.methods.data.federation import ImageSet\n{text}"
+    )
+    write_paper("digits", f'"ownlab.{name}"')
+    main(["run", "mine", "--profile", "smoke", "--jobs", "0", "--trials", "1"])
+    told = capsys.readouterr().err
+    assert (f"NOT RUN: ownlab.{name} " in told) == (said is not None)
+    assert (said or "1 trained") in told
+
+
 def test_of_several_classes_in_a_module_a_name_chooses_one(place: Path, capsys: Said) -> None:
     (place / "ownlab" / "both.py").write_text(FILES["stripes.py"] + FILES["brier.py"])
     with (place / "ownlab" / "both.py").open("a") as file:
