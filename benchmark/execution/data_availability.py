@@ -108,7 +108,7 @@ class DataAvailability:
 
 
 def _all(indices: Sequence[Tensor]) -> Tensor:
-    return torch.cat([*indices]).unique()
+    return torch.tensor(sorted({*torch.cat([*indices]).tolist()}))
 
 
 def _contents(images: Tensor) -> Iterator[bytes]:

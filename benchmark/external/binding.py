@@ -15,9 +15,8 @@ from ..spec import limits
 from ..spec.model import Cell, CellKey, Paper, Profile
 from ..spec.problems import suggestion
 from ..spec.settings import get, key_of
-from .rows import Row, refused, shown
+from .rows import PROFILE, Row, refused, shown
 
-PROFILE = "external"
 _NO_RESULTS = {"analytic": "it is computed from a formula", "descriptive": "it is no measurement"}
 _DECLARED = {
     "full": "They are declared to follow the published protocol, and are judged as such",
@@ -148,7 +147,7 @@ def _problem(row: Row, cell: Cell, protocol: ProtocolScale) -> str | None:
     if is_unsaid and looks_like_fraction(row.value, cell.metric, cell.unit, endless=1.0):
         said = f"{cell.label} is in percent, and {row.value:g} looks like a fraction; give percent,"
         return f"{said} or say 'fraction' (or '%') in a column unit"
-    if protocol == "full" and (row.departs or row.profile not in ("", "paper", PROFILE)):
+    if protocol == "full" and (row.departs or not row.profiles <= {"", "paper", PROFILE}):
         said = f"these are trials of profile {shown(row.made)}, not of the published protocol"
         return f"{said}; use --protocol scaled"
     return None

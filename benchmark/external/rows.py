@@ -20,6 +20,8 @@ COLUMNS = ("table", "row", "column", "seed", "value")
 OPTIONAL = ("metric", "unit", "round")
 OURS = ("paper", "profile", "edited_files", "departures", "series", "readings")
 """More columns of `report.trials.csv`: how it was made."""
+PROFILE = "external"
+"""Of reports on results; with that of ours by which these were made: `external: reduced (fast)`."""
 _NONE = ("", "0")
 _DEPARTS = {"edited_files": "edited", "departures": "departs from the paper"}
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
@@ -52,6 +54,11 @@ class Row:
     departs: bool = False
     source: tuple[object, ...] | None = None
     offset: int = 0
+
+    @property
+    def profiles(self) -> set[str]:
+        """The names alone."""
+        return {one.partition(" (")[0] for one in self.profile.split("; ")}
 
 
 def read_rows(file: Path, paper: str) -> list[Row]:
@@ -87,7 +94,10 @@ def from_records(records: Iterable[tuple[str, Mapping[str, Any]]], paper: str) -
         profile, series, read = (_text(record.get(name)) for name in ours)
         how = [why for name, why in _DEPARTS.items() if _text(record.get(name)) not in _NONE]
         more = f"series {series}" if series not in _NONE else "", read
-        made = " ".join((profile, *(f"({one})" for one in (*how, *more) if one))).strip()
+        profile = profile.removeprefix(f"{PROFILE}: ")
+        made = " ".join(
+            (profile, *(f"({one})" for one in (*how, *more) if one and one not in profile))
+        ).strip()
         by = profile, made, bool(how)
         rows.append(Row(place, table, row, column, seed, value, metric, unit, round, *by))
     return rows

@@ -12,7 +12,7 @@ from dataclasses import replace
 from ..claims.nodes import Values
 from ..external.binding import bind_rows, cell_of, external_plan, said_of
 from ..external.copies import said_of_copies, sorted_runs
-from ..external.rows import Row
+from ..external.rows import PROFILE, Row
 from ..results import Departure, External, ProtocolScale, Report, TableResult
 from ..spec.model import Paper
 from .evidence import CellTrials, Evidence
@@ -53,7 +53,7 @@ def judge_external(
     trials_of += [(place[0], n) for place, n in Counter(one[:3] for one in asked).items()]
     for table, n in trials_of:
         most[table] = max(most.get(table, 0), n)
-    ours = [one for one in paper.profiles.values() if any(row.profile == one.name for row in rows)]
+    ours = [one for one in paper.profiles.values() if any(one.name in row.profiles for row in rows)]
     checked = [one.name for one in ours if any(each.is_control for each in paper.under(one).tables)]
     whys = [f"The controls of profile {' and '.join(checked)} are not judged here."]
     if n := sorted_runs(plan.cells, given):
@@ -68,11 +68,13 @@ def judge_external(
         key: _trials(given.get(key, {}), seeds, most.get(key[0], 0), copies.get(key))
         for key in (one.cell.key for one in shown.cells)
     }
-    made = f"results of others, {full if is_full else own}"
-    evidence = Evidence(shown, {}, trials, None if is_full else declared, made, why or None)
+    on = f"results of others, {full if is_full else own}"
+    evidence = Evidence(shown, {}, trials, None if is_full else declared, on, why or None)
     report = judge_evidence(evidence, command=command, audit=audit)
+    made = "; ".join(dict.fromkeys(row.made for row in rows if row.made not in ("", PROFILE)))
     return replace(
         report,
+        profile=f"{PROFILE}: {made}" if made else PROFILE,
         tables=tuple(_table(table, given, len(seeds), command) for table in report.tables),
         protected=all(len(seeds) in (one.trials, *one.looks) for one in ours),
         provenance=replace(report.provenance, seeds=seeds, device="not known to fedrepro"),

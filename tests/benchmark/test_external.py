@@ -26,6 +26,7 @@ from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.store.store import Store
 from fedrepro.cli import main
 from fedrepro.methods.outcome import Curve, Outcome
+from fedrepro.reports.publish import write_report
 from fedrepro.reports.scoreboard import counts
 
 MEAN = "Mean ± SD"
@@ -346,6 +347,26 @@ def test_claims_on_trials_of_ours_need_the_controls_of_their_profile(cpcfl, accu
         report = judged(cpcfl, rows, "scaled")
         assert [one.word for one in report.tables[0].claims].count(word) >= 2
         assert ("of profile reduced are not judged" in str(report.external)) == (word == "OPEN")
+
+
+def test_how_trials_were_made_is_kept_by_reports_on_them(cpcfl, accuracies, tmp_path):
+    lines = [("table", "row", "column", "seed", "value", "profile", "series", "readings")]
+    lines += [
+        ("11", row, MEAN, seed, value, "reduced", 4, "bfloat16")
+        for row, trials in accuracies.items()
+        for seed, value in enumerate(trials)
+    ]
+    (file := tmp_path / "m.csv").write_text("\n".join(",".join(map(str, one)) for one in lines))
+    for departs in ("", " (departs from the paper)", " (departs from the paper)"):
+        report = judge_external(cpcfl, read_rows(file, "cpcfl"), command="test", audit=False)
+        assert report.profile == f"external: reduced (series 4) (bfloat16){departs}"
+        assert f"of the profiles {report.profile[10:]}." in str(report.external)
+        assert "of profile reduced are not judged" in str(report.external)
+        assert "OPEN" in {one.word for one in report.tables[0].claims}
+        with pytest.raises(FedreproError, match="not of the published protocol"):
+            judge_external(cpcfl, read_rows(file, "cpcfl"), command="test", protocol="full")
+        write_report([report], tmp_path / "report")
+        file = tmp_path / "report/report.trials.csv"
 
 
 def test_a_line_without_a_value_is_a_trial_that_is_planned(cpcfl, accuracies):
