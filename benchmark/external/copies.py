@@ -109,15 +109,16 @@ def copied_seeds(runs: Sequence[Mapping[int, float]]) -> dict[int, int]:
     first: dict[tuple[float | None, ...], int] = {}
     copies, agreeing = dict[int, int](), len(runs)
     known = [_Run((), run) for run in runs if run]
-    sd = _typical_sd(known) or 1.0
-    equal = max([1 / _RESULTS, *(_UNITS * _by_chance(sd, 0.0, one.unit) for one in known)])
+    sd = _typical_sd(known)
+    chances = (min(1.0, _UNITS * _by_chance(sd, 0.0, one.unit)) for one in known if sd)
+    equal = max([1 / _RESULTS, *chances])
     seeds = sorted({seed for run in runs for seed in run})
     for seed in seeds:
         trial = tuple(run.get(seed) for run in runs)
         if first.setdefault(trial, seed) != seed:
             copies[seed] = first[trial]
             agreeing = min(agreeing, sum(value is not None for value in trial))
-    by_chance = math.comb(len(seeds), 2) * min(1.0, equal) ** agreeing
+    by_chance = math.comb(len(seeds), 2) * equal**agreeing
     shown = agreeing > 1 and poisson.sf(len(copies) - 1, by_chance) < _LEVEL / 10
     return copies if shown else {}
 

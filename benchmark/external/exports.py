@@ -5,6 +5,7 @@ points as they stand in the file, and a line of the map names one of them.
 """
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,6 +35,7 @@ _FLOWER = (
     "metrics_distributed", "metrics_centralized", "metrics_distributed_fit", "losses_distributed",
     "losses_centralized",
 )  # fmt: skip
+_IS_ROUND = re.compile(r"(.*[\W_])?rounds?", re.IGNORECASE)
 _BOUNDS = ("__MIN", "__MAX")
 """How columns end with which a W&B chart says that a value stands for several."""
 
@@ -97,6 +99,11 @@ def read_map(file: Path, paper: Paper) -> list[Row]:
         points = [(n + entry.offset, value) for n, value in read[known][run][key]]
         value, taken = _value_at(points, at, cell.metric, place)
         in_file = taken if isinstance(taken, str) else taken - entry.offset
+        for name in (one for one in read[known][run] if _IS_ROUND.fullmatch(one)):
+            said = dict(read[known][run][name]).get(in_file, taken)
+            if name != key and number(said, place) not in (taken, None):
+                told = f"step {in_file} is taken for round {taken}, and '{shown(name)}' says {said}"
+                raise refused(place, f"{told}; export by that, or leave it out")
         of = (*known, run, key, in_file)
         rows.append(replace(row, value=value, round=str(taken), source=of, offset=entry.offset))
     return rows

@@ -24,9 +24,15 @@ def why_open(controls: Controls, data: Set[str]) -> str | None:
             if one.word != "SEEN":
                 how = "run" if one.word == "NOT RUN" else "seen"
                 told = one.reason.rstrip(".")
-                return f"{_SILENT}: control `{one.id}` was not {how} ({told})."
+                on = f"control `{one.id}` on {title(name)}"
+                return f"{_SILENT}: {on} was not {how} ({told})."
         if name not in controls:
-            return f"{_SILENT}: no control reads {title(name)}."
+            those = (
+                f"`{one.id}` reads {title(other)}" for other in controls for one in controls[other]
+            )
+            return (
+                f"{_SILENT}: no control reads {title(name)}; {', '.join(those) or 'none was run'}."
+            )
     return None
 
 

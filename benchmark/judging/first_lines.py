@@ -28,7 +28,6 @@ _SAID: Mapping[str, tuple[str, str, str, str]] = {
 """By word: of clauses in the sentence, before a claim's numbers, of one claim and of several."""
 _UNSAID = "the published numbers do not say so"
 _SILENCED = "a control of {} is not seen"
-_UNCONTROLLED = " (its control is not seen)"
 _FORMAT = {True: ".1f", False: ".3g"}  # of points and of other values
 LARGER = 2.0  # a ratio above this is more than published, not as published
 
@@ -135,8 +134,8 @@ def evidence(tables: Sequence[TableResult]) -> Iterator[str]:
     for (word, why), headlines in without.items():
         yield f"{listed(headlines)}: {word}: {why}"
     for table, lead in ((one, lead) for one in headed for lead in one.leads):
-        is_silenced = any(one.answer.is_silenced for one in table.claims)
-        said = _led(lead, table.unit == "%", is_silenced)
+        silence = max(map(_silence, table.claims), default="")
+        said = _led(lead, table.unit == "%", silence)
         place = named_inside(table.id) + f", {lead.columns} columns" * (lead.columns > 1)
         yield f"{bare_label(lead.own)} against the best published baselines ({place}): {said}"
 
@@ -223,7 +222,7 @@ def _counts(claims: Sequence[ClaimResult]) -> str:
 
 def _answered(claim: ClaimResult) -> str:
     answer, points = claim.answer, claim.unit == "%"
-    word = _SAID[answer.word][1] + _UNCONTROLLED * answer.is_silenced
+    word = _SAID[answer.word][1] + _silence(claim)
     if answer.ours is None:
         return f"{word}, {answer.shown} of {answer.comparisons} true by calculation"
     printed = answer.printed
@@ -244,13 +243,19 @@ def _answered(claim: ClaimResult) -> str:
     return f"{word}, {ours}; {trials} ({published}){given}"
 
 
-def _led(lead: Lead, points: bool, is_silenced: bool) -> str:
+def _silence(claim: ClaimResult) -> str:
+    """` (control `a` on digits was not seen)` of a claim that this leaves open, else nothing."""
+    why = claim.answer.reason.rpartition("on this: ")[2].partition(" (")[0].rstrip(".")
+    return f" ({why})" if claim.answer.is_silenced else ""
+
+
+def _led(lead: Lead, points: bool, silence: str) -> str:
     ours, printed = interval(lead.ours, points), _number(lead.printed, points)
-    is_open = is_silenced or not (lead.ours.lies_above(0) or lead.ours.lies_below(0))
+    is_open = silence or not (lead.ours.lies_above(0) or lead.ours.lies_below(0))
     word = "open" if is_open else "ahead" if lead.ours.mean > 0 else "behind"
-    word += _UNCONTROLLED * is_silenced
+    word += silence
     said = f"{word}, {ours}; ahead in {lead.ahead} of {lead.trials} trials (published {printed})"
-    if is_open and not is_silenced and lead.shown_in_80 is not None:
+    if is_open and not silence and lead.shown_in_80 is not None:
         said += f"; {_size(lead.shown_in_80, points)} would be seen (80 % power)"
     if lead.baselines_ahead:
         said += f"; shown ahead of it: {', '.join(lead.baselines_ahead)}"

@@ -303,7 +303,8 @@ def test_without_a_control_that_is_seen_nothing_is_said(
     assert {one.word for one in table.answers} == {"OPEN"}
     said = "whether it beats the others (a control of its table is not seen) is open."
     assert report.first.sentence == f"made-up: {said}"
-    assert "baselines (table 3): open (its control is not seen), +" in report.first.evidence[1]
+    said = f"open (control `even-beats-uneven` on digits was {word.lower()}), +"
+    assert f"baselines (table 3): {said}" in report.first.evidence[1]
 
 
 def test_each_data_set_needs_a_control(tmp_path: Path) -> None:
@@ -311,7 +312,9 @@ def test_each_data_set_needs_a_control(tmp_path: Path) -> None:
     written(tmp_path, table=other)
     report = judged(tmp_path, AS_PRINTED | SEEN)
     assert words(report) == ("OPEN", "OPEN", "OPEN")
-    assert report.tables[0].reason.endswith("no control reads an excerpt of Fashion-MNIST.")
+    assert report.tables[0].reason.endswith(
+        "no control reads an excerpt of Fashion-MNIST; `even-beats-uneven` reads digits."
+    )
     said = "controls: 1 of 1 seen; no control reads an excerpt of Fashion-MNIST"
     assert said in report.first.lines[1]
 

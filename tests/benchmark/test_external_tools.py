@@ -97,6 +97,21 @@ def test_a_map_takes_the_value_of_its_run_key_and_round(
     assert rows[0].row == "CP-CFL|SimCLR"
 
 
+@pytest.mark.parametrize(("name", "is_told"), [
+    ("round", True), ("server_round", True), ("train/Rounds", True), ("rounding", False),
+])  # fmt: skip
+def test_a_round_that_stands_beside_another_step_is_refused(
+    name: str, is_told: bool, tmp_path: Path, cpcfl: Paper
+) -> None:
+    file = mapped(tmp_path, ONE_RUN, OURS)
+    for half, told in ((1, False), (2, is_told)):
+        lines = f"_step,{name},val/acc\n2,{2 // half},0.1\n100,{100 // half},0.761\n"
+        (tmp_path / "run.csv").write_text(lines, "utf-8")
+        said = f"step 100 is taken for round 100, and '{name}' says 50"
+        with pytest.raises(FedreproError, match=said) if told else nullcontext():
+            assert [row.value for row in read_files([file], cpcfl)] == [0.761]
+
+
 MISSPELT = FLOWER + 'key = "metrics_distributed.acuracy"\n'
 GROUPS = 'tool = "wandb"\nfile = "grouped.csv"\nkey = "val/acc"\nrun = "cpcfl-0"\n'
 OF_A1 = OF_MLFLOW + 'run = "a1"\n'
