@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -65,7 +65,9 @@ class DataAvailability:
             try:
                 dealt = partition.deal(train.portion, test.portion, train.n_classes, Seeds(0))
                 if not is_known:
-                    self._dealt[key] = self._said_of(dealt, train.portion, test.portion, config)
+                    name = clients["partition"]
+                    said = self._leak(dealt, train.portion, test.portion, wanted["name"], name)
+                    self._dealt[key] = said and f"{name} {said}"
             except ValueError as error:
                 said = registry.told(error, [clients["partition"]]).removeprefix("ValueError: ")
                 if is_own(wanted["name"]):
@@ -74,21 +76,19 @@ class DataAvailability:
                 pass
         return self._dealt[key]
 
-    def _said_of(
-        self, dealt: Federation, train: ImageSet, test: ImageSet, config: RunConfig
+    def _leak(
+        self, dealt: Federation, train: ImageSet, test: ImageSet, of: str, name: str
     ) -> str | None:
-        """Why what an own partition deals is not to be trained on; notes what it leaves out."""
-        partition = None if config.clients is None else config.clients["partition"]
-        learnt, tested = (_all(one) for one in (dealt.train_of, dealt.test_of))
+        """What an own partition does that trains on test images; notes what it leaves out."""
+        learnt, tested = ({*torch.cat([*one]).tolist()} for one in (dealt.train_of, dealt.test_of))
         for what, used, part in (("training", learnt, train), ("test", tested, test)):
             if len(used) < len(part):
-                said = f"{partition} deals {len(used)} of {len(part)} {what} images"
-                self.partly.append(f"{said} of {config.data['name']}")
-        both = {*_contents(dealt.train.images[learnt])} & {*_contents(dealt.test.images[tested])}
+                self.partly.append(f"{name} deals {len(used)} of {len(part)} {what} images of {of}")
+        both = {*_contents(dealt.train.images[[*learnt]])}
+        both &= {*_contents(dealt.test.images[[*tested]])}
         times = Counter(one for part in (train, test) for one in _contents(part.images) if both)
-        if leaked := sum(times[one] < 2 for one in both):  # the data have the others twice
-            return f"{partition} deals {leaked} images both for training and as test images"
-        return None
+        leaked = sum(times[one] < 2 for one in both)  # the data have the others twice
+        return f"deals {leaked} images both for training and as test images" if leaked else None
 
     def _look(self, wanted: Wanted, download: bool = False) -> str | DataError:
         found, (name, part, images) = self._found.get(wanted), wanted
@@ -105,10 +105,6 @@ class DataAvailability:
             found = DataError(f"{name}/{part} could not be read: memory ran out")
         self._found[wanted] = found
         return found
-
-
-def _all(indices: Sequence[Tensor]) -> Tensor:
-    return torch.tensor(sorted({*torch.cat([*indices]).tolist()}))
 
 
 def _contents(images: Tensor) -> Iterator[bytes]:

@@ -100,8 +100,8 @@ def _runs(cells: Iterable[PlannedCell], values: Values) -> list[_Run]:
 
 def distinct_runs(cells: Iterable[PlannedCell], values: Values) -> list[Mapping[int, float]]:
     """The trials of each run of one table by seed, by its first cell."""
-    runs = {run_of(one.cells[0]): one.trials for one in reversed(_runs(cells, values))}
-    return [*runs.values()]
+    found = reversed(_runs(cells, values))
+    return [*{run_of(one.cells[0]): one.trials for one in found}.values()]
 
 
 def copied_seeds(runs: Sequence[Mapping[int, float]]) -> dict[int, int]:
@@ -135,7 +135,7 @@ def said_of_copies(cells: Iterable[PlannedCell], given: Values) -> dict[CellKey,
             told = f"its {len(run.trials)} trials are copies of few, or nearly ({values}, ...)"
             said |= {one.cell.key: told for one in run.cells}
     for run, others in _alike(runs).items():
-        first, more = [one.cells[0].cell.label for one in others[:3]], len(others) - 3
+        first, more = [one.cells[0].cell.label for one in (run, *others[:2])], len(others) - 2
         named = " and ".join([*first, f"{more} more"] if more > 0 else first)
         told = f"{named} have the same trials, or nearly; give them for the run that made them"
         said |= {one.cell.key: told for one in run.cells}
@@ -143,21 +143,17 @@ def said_of_copies(cells: Iterable[PlannedCell], given: Values) -> dict[CellKey,
 
 
 def _alike(runs: Sequence[_Run]) -> dict[_Run, list[_Run]]:
-    """Runs whose trials are those of others, with all of these. Which of them was run is not
-    known."""
+    """By run the others that have its trials. Which of them was run is not known."""
     fine = [one for one in runs if len(np.unique(one.values)) > 2]
     fine.sort(key=lambda one: (len(one.values), one.values[0]))
     sd, level = _typical_sd(runs), math.log(_LEVEL / max(1, math.comb(len(runs), 2)))
     ties = float(np.mean([(np.diff(one.values) == 0).mean() for one in fine] or [0.0]))
-    found = defaultdict[int, set[int]](set)
-    for i, run in enumerate(fine):
-        for j in range(i + 1, min(i + _COMPARED, len(fine))):
-            if _log_chance(run, fine[j], sd, ties) < level:
-                found[i] |= {i, j}
-                found[j] |= {i, j}
-    return {
-        fine[i]: [one for one in runs if one in {fine[j] for j in js}] for i, js in found.items()
-    }
+    found = defaultdict[_Run, list[_Run]](list)
+    for a, b in ((one, each) for i, one in enumerate(fine) for each in fine[i + 1 : i + _COMPARED]):
+        if _log_chance(a, b, sd, ties) < level:
+            found[a] += (b,)
+            found[b] += (a,)
+    return found
 
 
 def _log_chance(a: _Run, b: _Run, sd: float, ties: float) -> float:

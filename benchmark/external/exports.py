@@ -100,7 +100,7 @@ def read_map(file: Path, paper: Paper) -> list[Row]:
         value, taken = _value_at(points, at, cell.metric, place)
         in_file = taken if isinstance(taken, str) else taken - entry.offset
         for name in (one for one in read[known][run] if _IS_ROUND.fullmatch(one)):
-            said = dict(read[known][run][name]).get(in_file, taken)
+            said = dict[Any, Any](read[known][run][name]).get(in_file, taken)
             if name != key and number(said, place) not in (taken, None):
                 told = f"step {in_file} is taken for round {taken}, and '{shown(name)}' says {said}"
                 raise refused(place, f"{told}; export by that, or leave it out")
