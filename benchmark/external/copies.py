@@ -169,6 +169,12 @@ def _log_chance(a: _Run, b: _Run, sd: float, ties: float) -> float:
     return orders + n * math.log(max(ties, equal)) if within <= near else 0.0
 
 
+def hides_copies(cells: Iterable[PlannedCell], given: Values) -> bool:
+    """Whether a run has so few digits that all its values may be equal by chance."""
+    runs = (one for one in _runs(cells, given) if one.sd > 0)
+    return any(_by_chance(one.sd, 0.0, _UNITS * one.unit) == 1 for one in runs)
+
+
 def sorted_runs(cells: Iterable[PlannedCell], given: Values) -> int:
     """How many runs there are, if the values of all rise with the seed, or of all fall."""
     runs = [one for one in _runs(cells, given) if len(one.trials) >= _SORTED and one.sd > 0]

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ..claims.nodes import Values
 from ..external.binding import bind_rows, cell_of, external_plan, said_of
-from ..external.copies import said_of_copies, sorted_runs
+from ..external.copies import hides_copies, said_of_copies, sorted_runs
 from ..external.rows import PROFILE, Row
 from ..results import Departure, External, ProtocolScale, Report, TableResult
 from ..spec.model import Paper
@@ -59,7 +59,9 @@ def judge_external(
     if n := sorted_runs(plan.cells, given):
         whys += [f"All {n} runs are sorted by value, so that equal seeds are no pairs."]
     why = " ".join(whys[not checked :])
-    statement = " ".join((said_of(paper, protocol, note, files, rows), why)).strip()
+    few = "Copies among values of so few digits do not show."
+    more = [few] if hides_copies(plan.cells, given) else []
+    statement = " ".join(filter(None, (said_of(paper, protocol, note, files, rows), *more, why)))
     external = External(protocol, note, tuple(files), seeds, len(rows), statement)
     shown, own = replace(plan, trials=len(seeds)), note or "not declared to be that"
     declared = Departure("protocol", "the published protocol", own, _WHY)

@@ -334,7 +334,7 @@ def test_seeds_that_are_left_out_a_series_and_an_offset_are_told(cpcfl: Paper) -
                 offset=seed // 4 * 9) for seed in (0, 3, 4)]  # fmt: skip
     said = judged(cpcfl, rows, "scaled").external
     assert said is not None
-    assert said.statement.endswith("Of the seeds 0 to 4, 2 are missing: 1, 2.")
+    assert "Of the seeds 0 to 4, 2 are missing: 1, 2." in said.statement
     assert " profiles p (series 2). Their map adds 9 to the rounds of 1 values." in said.statement
     bare, odd = replace(cpcfl, profiles={}), [replace(one, round=f"{one.seed * 5}") for one in rows]
     assert "one round were given at rounds 0, 15, 20." in str(judged(bare, odd, "scaled").external)
@@ -474,6 +474,8 @@ def test_few_test_images_and_whole_percents_are_no_copies(cpcfl, n, grid):
         given["FedAvg|None"][:2] = [10.0, 10.0]  # this one collapses
         given |= {"IFCA|FedAvg": drawn(rng, n, grid, sd=1.0)["IFCA|None"]}  # no better than it
         assert told_of(cpcfl, given, "copies") | told_of(cpcfl, given, "same trials") == set()
+    said = "of so few digits do not show" in str(judged(cpcfl, rows_of(given)).external)
+    assert grid == 0.5 or said == (grid > 0.5)
 
 
 def test_trials_that_are_sorted_by_value_decide_no_claim(cpcfl, accuracies):
