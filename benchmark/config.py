@@ -31,8 +31,7 @@ class RunConfig:
     `init_from`: the run whose encoder this one starts from. `init_trial`: the one trial of
     `init_from` that every trial uses, or None for the trial's own. `seed_block`: its trials share
     no random number with those of another block. `precision`: in which numbers networks multiply
-    (`methods.nn.precision`). `metrics`: those of other packages that are measured, too.
-    """
+    (`methods.nn.precision`). `metrics`: those of other packages that are measured, too."""
 
     stage: Literal["pretraining", "federated", "measurement", "costs"]
     method: str

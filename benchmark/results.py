@@ -107,8 +107,7 @@ class Series:
     `counts`: matrix is clients x classes.
     `points`: lines maps a class to one pair of (x, y) of its images.
     `scatter`: lines maps a label to its point in each trial, as lists of length one.
-    `pictures`: pictures maps a label to rows of pixels of 1 or 3 channels from 0 to 255.
-    """
+    `pictures`: pictures maps a label to rows of pixels of 1 or 3 channels from 0 to 255."""
 
     kind: SeriesKind
     title: str
@@ -253,8 +252,7 @@ class OnOtherData:
 
     `said`: the claim as a clause. `headroom`: by trial, what a probe on pre-trained features is
     ahead of one on random ones. `differences`: by trial, the mean over the claim's comparisons,
-    signed as it states them. `settings`: a checksum of all that its runs were made with.
-    """
+    signed as it states them. `settings`: a checksum of all that its runs were made with."""
 
     table: str
     claim: str
@@ -277,8 +275,7 @@ class Report:
     the number of trials. Else claims may be wrong in more than 5 % of cases, since a number can be
     chosen by what was seen. `controls`: tables of positive controls, which no count of tables,
     cells or claims holds. `on_other_data`: headline claims on data of other headroom, as they were
-    recorded.
-    """
+    recorded."""
 
     paper: str
     title: str

@@ -122,8 +122,7 @@ def judge_analytic(cell: Cell, counted: float | None = None) -> Verdict:
     it has no formula or no published value, or if its methods do not exist yet. One that cannot be
     recomputed as specified is an `ERROR`. `counted`: what a method's own rounds cost, in the cell's
     unit. It is reported and not judged, since printed costs follow the paper's equations, or
-    another paper's setting.
-    """
+    another paper's setting."""
     if cell.formula is None:
         return Verdict("NOT RUN", "no formula recomputes this cell")
     if cell.printed.is_blank:

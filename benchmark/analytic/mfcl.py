@@ -166,8 +166,7 @@ def client_memory(cell: Cell) -> Analytic:
     Eq. 6 multiplies all three by the size 2K of a mini-batch and by four bytes. Feature maps are
     taken to be those of convolutions and dense layers. It leaves open whether the client's weights
     include the decoder. That they do not was found by a search for what gives the published value,
-    so a fit is weak evidence. What fits ResNet-18's 11e7 does not fit ResNet-50's 23e7.
-    """
+    so a fit is weak evidence. What fits ResNet-18's 11e7 does not fit ResNet-50's 23e7."""
     one, found = Client(cell), []
     views, each = _VIEWS * setting(cell, "training.batch_size"), setting(cell, "costs.value_bytes")
     for trained in one.trained():
@@ -191,8 +190,7 @@ def client_flops(cell: Cell) -> Analytic:
     are both views of all images in the local epochs of one round, for the module as listed with its
     decoder. A search over other spans, layers and counts of a multiply-add never gave more than one
     of the seven distinct values. So a cell that does not fit is `INCONCLUSIVE`: only a formula of
-    the paper shows a misprint.
-    """
+    the paper shows a misprint."""
     one, epochs = Client(cell), setting(cell, "training.local_epochs")
     if one.networks:
         adds = measure(one.encoder, one.channels, one.side).multiply_adds

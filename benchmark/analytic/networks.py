@@ -30,8 +30,7 @@ def flops(cell: Cell) -> Analytic:
     counts an addition for each bias (and pooling and residual sums in a ResNet), at most 0.3 % in
     all. Both ways the ResNets print as in the table, and the default CNN does not: 0.16456 G, or
     0.16480 G with biases, prints as 0.16 where the table has 0.17. Its strides were inferred from
-    that number, which is therefore not judged by it.
-    """
+    that number, which is therefore not judged by it."""
     cost, described = _encoder_cost(cell)
     kinds = " + ".join(f"{count:,} ({kind})" for kind, count in cost.multiply_adds_by_kind.items())
     adds = f"multiply-adds: {kinds} = {cost.multiply_adds:,}"

@@ -66,8 +66,7 @@ class Comparison:
 
     `text`: with the labels of its cells. `published_left`, `published_right`: with printed numbers
     in their place. `differences`: left less right by seed. `interval`: of their mean; None without
-    trials.
-    """
+    trials."""
 
     text: str
     published_left: str
@@ -85,8 +84,7 @@ class ClaimResult:
     conclusion, what it says as a clause. `unit`: of its differences, None for bare ratios.
     `support`: what the printed numbers say of it, with their rounding. `answer`: what the trials
     say of it. `given`: the headroom that it rests on; of a control, where its outcome is known
-    from.
-    """
+    from."""
 
     id: str
     says: str
@@ -116,8 +114,7 @@ class Known:
     `values`: trials by cell and seed, with one entry for each number that is counted. `lacking`: by
     cell without a value, or with fewer trials than planned, why. `margin`: of a stated size; None
     where it is not compared. `looks`: the numbers of trials of the interim analyses, rising; none
-    means one, of all.
-    """
+    means one, of all."""
 
     values: Values
     lacking: Mapping[CellKey, str] = field(default_factory=dict)

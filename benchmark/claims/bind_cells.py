@@ -28,8 +28,7 @@ def bind(claim: Claim, table: Table, paper: Paper, what: str = "claim") -> tuple
 
     Raises `SpecError` for text that is no claim, a pattern without a cell, a cell that holds words,
     and units that cannot be compared. Also for a comparison of numbers alone or one that no run
-    could break, for equality in every trial, and for a control that can never be seen.
-    """
+    could break, for equality in every trial, and for a control that can never be seen."""
     try:
         found = _Resolver(table, paper).comparisons(parse(claim.holds))
         _check(claim, found)

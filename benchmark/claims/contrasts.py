@@ -33,8 +33,7 @@ class Contrasts:
     """The comparisons of a claim, each signed as the claim states it.
 
     `values`: by cell and seed; what is counted once has one entry. `looks`: declared numbers of
-    trials; the last one that the trials have reached counts.
-    """
+    trials; the last one that the trials have reached counts."""
 
     comparisons: Sequence[Elementary]
     values: Values

@@ -96,8 +96,7 @@ def range_over(node: Node, box: Mapping[CellKey, tuple[Decimal, Decimal]]) -> Ex
 
     Interval arithmetic is exact where each cell is named once. A cell named again is set to each of
     its bounds: exact where the expression is monotone in it, as sums and ratios of sums are. Raises
-    `ZeroDivisionError` if a divisor may be zero.
-    """
+    `ZeroDivisionError` if a divisor may be zero."""
     named = [leaf.key for leaf in leaves(node)]
     affordable = (MOST_WORK // max(1, len(named))).bit_length() - 1
     repeated = [key for key, times in Counter(named).items() if times > 1][: max(0, affordable)]

@@ -25,8 +25,7 @@ class Stored:
     `images`: uint8, n x channels x height x width, possibly a view of a mapped file. `labels`:
     int64, n, or None. `is_release`: whether every file is known to be the release's. `source`:
     where the images came from. `note`: what a reader must know. `files`: what is mapped, not held
-    in memory.
-    """
+    in memory."""
 
     images: Tensor
     labels: Tensor | None = None
@@ -41,8 +40,7 @@ class DataSet(ABC):
 
     `name`: as it is registered. `n_classes`: 0 where the set has unlabelled images alone.
     `has_unlabeled`: whether it has unlabelled images of its own; otherwise `unlabeled` means the
-    training images without their labels.
-    """
+    training images without their labels."""
 
     n_classes: int
     has_unlabeled: ClassVar[bool] = False
@@ -54,8 +52,7 @@ class DataSet(ABC):
     def read(self, part: Part, folder: Path, download: bool) -> Stored:
         """One part; `folder` holds the files of all sets. Labels of `unlabeled` are not used.
 
-        Raises `DataError` if the part is missing or damaged.
-        """
+        Raises `DataError` if the part is missing or damaged."""
 
     def how_to_get(self) -> str:
         """Where its files come from, in a few words; empty if it comes with what is installed."""
@@ -68,8 +65,7 @@ class ReleasedSet(DataSet):
     Its entry in `releases.toml` has the attributes.
 
     `folder`: of the files, below the data folder. `parts`: the files' names. `md5`: of the files by
-    name. `archives`: what `--download` fetches.
-    """
+    name. `archives`: what `--download` fetches."""
 
     archives: ClassVar[tuple[Archive, ...]]
     folder: ClassVar[str]

@@ -46,8 +46,7 @@ class Archive:
     """A released file at an HTTPS address, of `size` bytes, with the MD5 of what is sent.
 
     `path`: where the file itself goes, relative to the data folder; None for a tar archive that is
-    unpacked and deleted. `members`: the files in it that are unpacked, to the same places there.
-    """
+    unpacked and deleted. `members`: the files in it that are unpacked, to the same places there."""
 
     url: str
     size: int

@@ -31,8 +31,7 @@ def read_idx(
     """What an IDX file of bytes holds, unpacked if its name ends in .gz, and the array in it.
 
     `packed`: the open file in an archive. Raises `DataError` if it is damaged, or has another
-    header.
-    """
+    header."""
     again = "delete it and fetch it again with --download"
     try:
         with gzip.open(packed or path) if path.suffix == ".gz" else path.open("rb") as file:
@@ -53,8 +52,7 @@ def read_idx(
 def read_shipped(path: Path, dimensions: int, sha256: str) -> NDArray[np.uint8]:
     """The array in an IDX file that comes with fedrepro; `DataError` if it is another file.
 
-    `sha256`: of the unpacked file, since compressors differ.
-    """
+    `sha256`: of the unpacked file, since compressors differ."""
     content, array = read_idx(path, dimensions)
     if hashlib.sha256(content).hexdigest() != sha256:
         raise DataError(f"{path} is not the file that comes with fedrepro; install again")

@@ -52,8 +52,7 @@ class Look:
     of the image's side. `turn`: tangent of half the largest turn. `light`: share of images with a
     light ground and dark ink. `patches`: contrast of the ground's soft patches, 2 to 4 a side, as a
     share of white. `tones`: of ground and ink, if all images have the same. `noise`: largest change
-    of a value by noise, as a share of white.
-    """
+    of a value by noise, as a share of white."""
 
     channels: int
     smallest: float

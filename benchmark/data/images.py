@@ -26,8 +26,7 @@ def prepare(
 
     `images`: uint8, n x 1 or 3 x height x width, possibly a view of a mapped file; `ValueError` for
     other channels. Returns contiguous uint8, filled in chunks so that images are never held twice;
-    the same if nothing is to be done.
-    """
+    the same if nothing is to be done."""
     wanted = images.shape[1] if channels is None else channels
     if {images.shape[1], wanted} - {1, 3}:
         raise ValueError(f"images have 1 or 3 channels, not {images.shape[1]} and {wanted}")

@@ -29,8 +29,7 @@ class Loaded:
     """A part of a data set as a run uses it; is_release, note and source as in `Stored`.
     `n_classes`: 0 where the set has no labels. `checksum`: SHA-256 over images and labels of the
     part at its original size; of a selection (a half, a subset), over that and the chosen
-    positions.
-    """
+    positions."""
 
     portion: ImageSet
     n_classes: int

@@ -28,8 +28,7 @@ def environment_of_workers() -> Iterator[None]:
     The number of threads must be set before torch is imported. Nothing is imported from the working
     folder. SIGINT is blocked: workers inherit that, and here it waits until the block has ended. A
     spawned worker runs the main module of its parent once more. In a script without `if __name__ ==
-    "__main__"` each would start workers, too. So they find an empty main module.
-    """
+    "__main__"` each would start workers, too. So they find an empty main module."""
     wanted = dict.fromkeys(_THREAD_VARIABLES, "1")
     wanted |= {"CUBLAS_WORKSPACE_CONFIG": ":4096:8", "PYTHONSAFEPATH": "1"}
     before = {name: os.environ.get(name) for name in wanted}

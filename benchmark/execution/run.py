@@ -65,8 +65,7 @@ def execute(
     for no end. The shortest trials are trained first then, and those that save themselves do so at
     least ten times within the budget. `verbose`: shows the whole traceback of a trial that fails.
 
-    Raises `StoreError` if the store cannot be written, and `FedreproError` for a missing device.
-    """
+    Raises `StoreError` if the store cannot be written, and `FedreproError` for a missing device."""
     shown, clock = progress or Display(), time.perf_counter()
     budget = math.inf if budget is None else budget
     every_s = min(checkpoint_every, budget / _SAVED)

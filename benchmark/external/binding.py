@@ -45,8 +45,7 @@ def bind_rows(rows: Iterable[Row], plan: Plan, protocol: ProtocolScale) -> Value
     what is given for any of them if they print the same, or, as in CP-CFL's Table 11, single trials
     and their mean. Raises `FedreproError` for a name that the paper does not have, a cell that
     takes no results, and a trial that is given twice. Also for a metric, round or unit not the
-    cell's.
-    """
+    cell's."""
     first, cells = _first(plan.cells), {one.cell.key: one.cell for one in plan.cells}
     found: dict[CellKey, dict[int, Row]] = {}
     runs = {one.cell.key: run_of(one) for one in plan.cells}

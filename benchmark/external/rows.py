@@ -37,8 +37,7 @@ class Row:
     `fraction` or `%` where it is not the table's own. `metric`, `round`: what the value is said to
     be. `profile`: of trials of ours. `made`: that with what differs, `paper (edited) (series 2)
     (fast)`. `departs`: whether files or settings do. `source`: tool, file, run, key and round of an
-    export. `offset`: added to its rounds.
-    """
+    export. `offset`: added to its rounds."""
 
     place: str
     table: str

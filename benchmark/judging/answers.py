@@ -33,8 +33,7 @@ class TableAnswer:
     printed apart beyond rounding. `orderings`: the share of these that our means order alike.
     `rests_on`: the row, column or method without which retention changes most. `without_it`:
     retention without that. `shown_in_80`: the difference of two rows that this many trials show in
-    80 %.
-    """
+    80 %."""
 
     metric: str
     word: TableWord
@@ -59,8 +58,7 @@ class Lead:
 
     `against`: the baselines with the best published value in some column. `ahead`: in how many
     trials the own method is ahead. `shown_in_80`: the lead that this many trials show in 80 %.
-    `baselines_ahead`: that are shown ahead of the own method here.
-    """
+    `baselines_ahead`: that are shown ahead of the own method here."""
 
     own: str
     against: tuple[str, ...]

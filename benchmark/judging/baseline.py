@@ -47,8 +47,7 @@ class Recorded:
     `cells`: by place, `3: CP-CFL|SimCLR @ T = 25`. `claims`, `stated`: their words and expressions
     by place, `3: id`, controls included; stated are also whether a claim is of every trial, what it
     says (`3: id, headline`), and the audit. `tables`: their words by id. `retention`: of the metric
-    that decides a table, by id. `failed`: trials that failed, a sentence each.
-    """
+    that decides a table, by id. `failed`: trials that failed, a sentence each."""
 
     paper: str
     profile: str

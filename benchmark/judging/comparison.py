@@ -46,8 +46,7 @@ class Movement:
     `where`: cell `3: CP-CFL|SimCLR @ T = 25`, claim `3: id`, table `3`, or method `methods: fedavg,
     accuracy`. `before`, `after`: word, or number as text; 'missing' where a side lacks it.
     `difference`: of the means, in the cell's unit. `regression`: beyond tolerance, a worse word, or
-    something lost.
-    """
+    something lost."""
 
     what: Literal[
         "value", "verdict", "claim", "table", "trials", "spread", "method", "failure", "spec"
@@ -78,8 +77,7 @@ class BaselineCheck:
     `compared`: how many cells, tables and claims. `failed`: trials that failed here and not in the
     baseline, a sentence each. `inexact`: why numbers were compared by tolerance although equal ones
     were asked for. `blind`: cells whose mean may fall to the end of its metric unseen. `stored`:
-    how the process that made the trials differs from this one.
-    """
+    how the process that made the trials differs from this one."""
 
     baseline: Recorded
     compared: int
@@ -102,8 +100,7 @@ def compare(before: Recorded, after: Recorded, report: Report | None = None) -> 
     """What moved; an empty list says that nothing did.
 
     `report`: the later side in full, so that means over the cells of a method are compared, too.
-    Raises `FedreproError` if the sides have no table in common: that would compare nothing.
-    """
+    Raises `FedreproError` if the sides have no table in common: that would compare nothing."""
     if not before.tables.keys() & after.tables.keys():
         raise FedreproError(NOTHING_SHARED)
     found: list[Movement] = []
@@ -129,8 +126,7 @@ def check(baseline: Recorded, report: Report, *, exact: bool = False) -> Baselin
 
     `exact`: whether every changed number is a regression, where versions and processor are those of
     the baseline. Raises `FedreproError` for a baseline of another paper, profile, data set or
-    series, without a trained cell of the report, or with values beyond their metric.
-    """
+    series, without a trained cell of the report, or with values beyond their metric."""
     for name in ("paper", "profile", "on", "series"):
         then, here = getattr(baseline, name), getattr(report, name)
         if then != here:

@@ -51,8 +51,7 @@ class CellTrials:
 
     `missing`: why there is no value at all. `is_error`: whether that is more than not yet run.
     `incomplete`: how many trials are there, and why not all; None if all are, or none is. `failed`:
-    `trial 3: diverged at round 7` for each failed trial of the run or of its start.
-    """
+    `trial 3: diverged at round 7` for each failed trial of the run or of its start."""
 
     trials: Mapping[int, float | None] = field(default_factory=dict)
     missing: str | None = None
@@ -81,8 +80,7 @@ class Evidence:
 
     `given`: by cell, values that were made elsewhere, instead of `trials`. `declared`: how their
     runs are said to deviate from the paper. `made`: what they were run on. `uncontrolled`: why no
-    claim and table is judged without the controls of its profile.
-    """
+    claim and table is judged without the controls of its profile."""
 
     plan: Plan
     trials: Trials
@@ -224,8 +222,7 @@ def load_trials(
 
     `not_run`: by run key, why the executor did not try a run (data that are missing).
     `include_stale`: whether trials of earlier code count where the present one has made none.
-    Raises `StoreError` for a record that cannot be read.
-    """
+    Raises `StoreError` for a record that cannot be read."""
     drawn = [(run, 0) for run in {one.config for one in plan.drawings} if run is not None]
     return {
         (run.key, seed): find_trial(store, run, seed, not_run, include_stale)

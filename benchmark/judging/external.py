@@ -37,8 +37,7 @@ def judge_external(
     `tables`: ids; None for those that have results. `protocol`, `note`: how the numbers were made,
     as declared by who gives them. `files`: names of the files that they were read from. Raises
     `FedreproError` for results that belong to no cell of these tables
-    (`benchmark.external.binding`).
-    """
+    (`benchmark.external.binding`)."""
     lines, rows = rows, [one for one in rows if not math.isnan(one.value)]
     named = dict.fromkeys(cell_of(row, paper).table for row in rows)
     plan = external_plan(paper, [*named] if tables is None else tables)

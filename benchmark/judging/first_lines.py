@@ -168,8 +168,7 @@ def totals(
     """How many tables and claims came out how, of all that there are.
 
     `contradictions`: among printed numbers, None where not looked for. `pooled`: all tables
-    together, None where they share no two trials.
-    """
+    together, None where they share no two trials."""
     if failed:
         yield f"trials failed behind cells: {failed}"
     words = Counter(one.word for one in tables)

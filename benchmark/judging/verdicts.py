@@ -49,8 +49,7 @@ class Assessment:
 
     `nearest`, `farthest`: the smallest and the largest |difference| that rounding allows. `errors`:
     of the difference, with degrees of freedom. `p_beyond`: `judge_table` corrects it over the
-    table.
-    """
+    table."""
 
     ours: Sample
     margin: float
@@ -86,8 +85,7 @@ class Assessment:
 
         From farthest + t * s * sqrt(1/n + r^2) = margin. If r is the true ratio, the answer is at
         least r exactly when the test at r rejects. So "REPRODUCED up to this ratio" is wrong in at
-        most 5 % of cases for every r.
-        """
+        most 5 % of cases for every r."""
         t = t_quantile(1 - LEVEL, self.ours.n - 1)
         reach = (self.margin - self.farthest) / (t * self.ours.sd)
         return math.sqrt(max(1.0, reach**2 - 1 / self.ours.n))

@@ -24,8 +24,7 @@ def check(papers: Sequence[Paper]) -> tuple[tuple[Problem, ...], tuple[str, ...]
     takes. So are profiles that read a round which is never reached, or that set out to change what
     no experiment gives. So are claims that name no cell, and settings of authors that no option
     takes. Names that nothing implements are no problem: papers are transcribed before methods are
-    written.
-    """
+    written."""
     problems: list[Problem] = list(authors.check_all())
     missing: dict[tuple[str, str], dict[str, None]] = {}
     cautions = dict[Problem, None]()

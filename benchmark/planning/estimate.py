@@ -39,8 +39,7 @@ class Estimate:
     `seconds`: of the trials of whose kind something has been measured. `trials`: how many are
     missing. `own`: those estimated from stored trials of the same run. `unmeasured`: by kind of
     run, those that no stored trial says anything about. `longest`: the run with the longest trial,
-    and its seconds; None where nothing is measured.
-    """
+    and its seconds; None where nothing is measured."""
 
     seconds: float
     trials: int
@@ -83,8 +82,7 @@ class TrialTimes:
     """Estimated wall seconds of trials on one device.
 
     `device`: the name of the hardware, as trials record it. `records`: stored trials; those of
-    other devices are left out. `workers`: how many processes train at once.
-    """
+    other devices are left out. `workers`: how many processes train at once."""
 
     def __init__(self, device: str, records: Iterable[TrialRecord] = (), workers: int = 1) -> None:
         self._device, self._workers = device, workers

@@ -19,8 +19,7 @@ def put_on(paper: Paper, profile: str, data: Content) -> Paper:
     Clients hold these data. Encoders pre-trained on the clients' data set are pre-trained on these,
     too: on the unlabelled images, or on the half of the training images that no client holds. No
     more images are taken than the profile's set has. They are brought to its size where that is
-    smaller, or the paper's own.
-    """
+    smaller, or the paper's own."""
     chosen = paper.profiles[profile]
     # What the profile changes for its own set holds for these, too.
     base = chosen.on.get(chosen.data or "", ())

@@ -31,8 +31,7 @@ class Plan:
     path. `rows`: the pattern that chose rows, None for all. `asked`: by run key, how many trials
     are asked for where that is not `trials`. `drawings`: runs that figures draw without printed
     values. `looks`: the numbers of trials of the interim analyses, rising; none means one, of all.
-    `data_dir`: where data of one's own are.
-    """
+    `data_dir`: where data of one's own are."""
 
     paper: Paper
     profile: Profile
@@ -188,8 +187,7 @@ def make_plan(
     Raises `SpecError` for a profile, table, row, data set or path that does not exist, and for a
     series of another profile of the same runs. Also for a claim or relation that names no cell, and
     for a row's setting that no run takes: hours of training must not end in that message. Raises
-    `DataError` for unreadable data of one's own.
-    """
+    `DataError` for unreadable data of one's own."""
     chosen = _one_of("profile", profile, paper.profiles, f"--profile: paper {paper.id}")
     for table in (paper.as_taken or paper).tables:
         for at, said in idle_settings(table):

@@ -49,8 +49,7 @@ class PlannedCell:
 
     `read`: after the profile's overrides (T = 25 may be read at round 5). `departures`: what
     profile, `--on` and `--set` changed of what this run depends on. `used`: the paths of the
-    settings that the run takes. `cautions`: of `planning.cautions`.
-    """
+    settings that the run takes. `cautions`: of `planning.cautions`."""
 
     config: RunConfig | None
     reason: str | None
@@ -67,8 +66,7 @@ class Resolver:
     `on`: a data set of the profile's `on`. `sets`: what `--set` changes, by path. `metrics`: of
     other packages, which every federated run measures. `pin`: the name of data of one's own with
     the checksum of their content. `effective`: positions of the profile's overrides that changed
-    something in a cell so far. `known`: the first cell of each experiment.
-    """
+    something in a cell so far. `known`: the first cell of each experiment."""
 
     def __init__(
         self,

@@ -43,8 +43,7 @@ class Unit:
     """All runs of a paper that one name stands for.
 
     `objective`: what clients minimise, where they do not classify. `seen`: by table, how often each
-    setting was seen from each origin.
-    """
+    setting was seen from each origin."""
 
     stage: str
     name: str

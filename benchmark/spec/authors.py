@@ -52,8 +52,7 @@ def layers(stated: Experiment) -> list[tuple[Origin, Experiment]]:
     A method's settings win over those of the objective that its clients minimise. A federated
     method that pre-trains an encoder for another one gives nothing: `training` is the other's. A
     method gives its views only where its clients draw some and no central pre-training shares the
-    section. Raises `InvalidSpecError` for a file with mistakes.
-    """
+    section. Raises `InvalidSpecError` for a file with mistakes."""
     data, central = get(stated, "clients.data"), get(stated, "pretraining.data")
     method, pretrained = get(stated, "method"), get(stated, "pretraining.method")
     own = [(one.source, one.settings) for one in _blocks("federated", method, data)]
@@ -102,8 +101,7 @@ def read(kind: str, name: str, file: Path) -> tuple[AuthorBlock, ...]:
 
     Raises `InvalidSpecError` with one line for each mistake. Mistakes are keys that are unknown or
     no setting of authors, and options that neither the method nor an objective has. So are values
-    of the wrong type or beyond `spec.limits`, and data sets that do not exist.
-    """
+    of the wrong type or beyond `spec.limits`, and data sets that do not exist."""
     if not file.exists():
         return ()
     report, data = toml_file.read(file)

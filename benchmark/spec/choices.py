@@ -13,8 +13,7 @@ class _OfRuns(InFile):
     """Of which runs something is said; none means all.
 
     `methods`: federated methods. `objectives`: what clients minimise or what pre-trains an encoder.
-    `protocols`: how weights are evaluated.
-    """
+    `protocols`: how weights are evaluated."""
 
     methods: tuple[Text, ...] = ()
     objectives: tuple[Text, ...] = ()
@@ -52,8 +51,7 @@ class Unstated(_OfRuns):
 
     `name`: of the choice; needed where there are alternatives. `settings`: the dotted paths that it
     decides. `no_setting`: where no path can be named, what decides instead (a module, say). Raises
-    `ValueError` for alternatives without a name, and for `settings` with `no_setting`.
-    """
+    `ValueError` for alternatives without a name, and for `settings` with `no_setting`."""
 
     setting: Text
     taken: Text

@@ -20,8 +20,7 @@ def csv_rows(text: str, place: str) -> list[tuple[int, list[str]]]:
     lines, else the most frequent mark of the first. Empty fields behind the last column, of commas
     at the end of lines, are left out. `place`: stands before the number of a line in errors. Raises
     `FedreproError` for lines that are no CSV, and for a line with more or fewer fields than the
-    first one or a point of two meanings.
-    """
+    first one or a point of two meanings."""
     text = text.removeprefix("\ufeff")
     said = SEPARATOR.match(text)
     skipped = text[: said.end()].count("\n") if said else 0

@@ -20,8 +20,7 @@ class Layered(NamedTuple):
     """An experiment and the layer that gave it each setting.
 
     `origin`: by dotted path, in the order of the layers. `effective`: the positions of the layers
-    that changed something.
-    """
+    that changed something."""
 
     settings: Experiment
     origin: Mapping[str, Origin]

@@ -24,8 +24,7 @@ def load_paper(id: str, root: Folders = None) -> Paper:
 
     `root`: the folders of specs, of which the first with that paper counts; None for those bundled.
     Raises `InvalidSpecError`, a `SpecError` with one line for each mistake in its files, and
-    `SpecError` if there is no such paper.
-    """
+    `SpecError` if there is no such paper."""
     paper, files = _files(id, root)
     both: tuple[_File[Any], ...] = (paper, *files)
     own = names.import_named([one.data for one in both])

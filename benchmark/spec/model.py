@@ -31,8 +31,7 @@ class Origin(NamedTuple):
     `layer`: `authors`, `paper`, `table`, `column`, `row`, `reading`, `profile` or `set`; of a
     setting that none gives `default`, or `method` where that decides it; `unstated` of an open
     choice. `text`: the authors' source, the alternative's name, the reason of a change, a default's
-    module.
-    """
+    module."""
 
     layer: str
     text: str = ""
@@ -53,8 +52,7 @@ class Override(InFile):
     `path`: dotted; `at` is the round that is read. Exactly one of: value, the new one; divide, what
     the cell's own value is divided by; replace, the new value by the cell's own (as text). `where`:
     a path and the value that it must have already, or nothing is changed. Raises `ValueError`
-    unless exactly one of the three is given.
-    """
+    unless exactly one of the three is given."""
 
     path: Text
     why: Text
@@ -118,8 +116,7 @@ class Claim(_Stated):
     `every_trial`: whether the text says it of each single trial, not of their mean. `headline`: of
     a claim of abstract or conclusion, what it says as a clause (`it beats FedAvg`). `rests_on`:
     what the data must have: `headroom`, so that learned features can beat random ones. `control`:
-    given where this is no claim of the paper but a positive control.
-    """
+    given where this is no claim of the paper but a positive control."""
 
     reading_of: Text | None = None
     every_trial: Truth = False
@@ -133,8 +130,7 @@ class Relation(_Stated):
     """What a formula says of printed cells, for every `{row}` or `{column}` that `holds` names.
 
     `rows`: patterns of those that it is about, or all. Where it is vague, cells that do not obey
-    contradict no more than the spec.
-    """
+    contradict no more than the spec."""
 
     rows: tuple[Text, ...] = ()
 
@@ -185,8 +181,7 @@ class Sd(InFile):
     """What the printed spreads are, as far as the paper says.
 
     `ddof`, `runs`: their kind, and how many runs are behind them. `sources`: the tables whose
-    spreads stand for the same experiments here, where this one prints none.
-    """
+    spreads stand for the same experiments here, where this one prints none."""
 
     ddof: Literal[0, 1] | None = None
     runs: Annotated[Count, Field(ge=2)] | None = None
@@ -210,8 +205,7 @@ class Cell:
     A cell whose printed text is empty has one: a claim is about what is measured there. `read`:
     which number of a run it shows: that of a round counted from 1, of the last one, or of the best
     round of the mean over clients. `origin`: by path, where each setting comes from. `omitted`: by
-    profile, why that does not run it.
-    """
+    profile, why that does not run it."""
 
     paper: str
     table: str
@@ -274,8 +268,7 @@ class Cell:
 class Figure(InFile):
     """How a figure is drawn from runs (docs/spec-format.md).
 
-    `runs`: the rows that print no values, by column where there are columns, in order.
-    """
+    `runs`: the rows that print no values, by column where there are columns, in order."""
 
     plot: fields.PlotName
     split: Annotated[Count, Field(ge=0)] = 0
@@ -375,8 +368,7 @@ class Profile(InFile):
     does not run, besides those of tables, rows and columns that say so. `whole`: Whether it runs
     the cells, too, that the profile that it is like leaves out. `on`: Per data-set name of `--on`,
     the overrides that put the profile on that set. `data`: The one of these that it runs on unless
-    another is named. `misses`: Which condition of the choice of its data is not met.
-    """
+    another is named. `misses`: Which condition of the choice of its data is not met."""
 
     trials: fields.TrialCount
     looks: fields.Looks = ()
@@ -424,8 +416,7 @@ class Paper(InFile):
     `name`: as it calls its method, in short. `own`, `baselines`: patterns of the rows of methods
     that it proposes, and of those that it compares them with; leads are taken between the two.
     `readings`: the alternatives under which its cells are bound (`spec.readings`). `as_taken`: the
-    paper without these; None where there are none.
-    """
+    paper without these; None where there are none."""
 
     id: Name
     title: Text

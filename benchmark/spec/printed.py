@@ -27,8 +27,7 @@ class Printed:
 
     `text`: as printed, without the spread ("41.20", "≈ 23", "—", "2ST"). `value`: the number, None
     where the cell holds words or a dash. `sd`: the printed spread. `low`, `high`: where extraction
-    or printing leaves the value uncertain, the range that it can lie in.
-    """
+    or printing leaves the value uncertain, the range that it can lie in."""
 
     text: str
     value: Decimal | None = None

@@ -69,8 +69,7 @@ def plain(text: str) -> tuple[str, tuple[int, int], int | None, bool]:
 
     Returns also its rows and columns, how many rows stand above the first full rule below a row, if
     there is one, and whether columns are siunitx's: (2) is the uncertainty of the last digit.
-    Raises `FedreproError` for several tables, and for one that has no end or exceeds the limits.
-    """
+    Raises `FedreproError` for several tables, and for one that has no end or exceeds the limits."""
     text = re.sub(r"(?<!\\)((?:\\\\)*)%.*", r"\1", text)
     text = _HIDDEN.sub(lambda hidden: "\n" * hidden[0].count("\n"), text)
     for written, plainer in ((r"\ding{51}", "✓"), (r"\ding{55}", "✗"), ("space*{", "space{")):

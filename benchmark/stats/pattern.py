@@ -34,8 +34,7 @@ class Pattern:
     printed digit, [rows, columns]. `trials`: [rows, columns, n] by seed; not a number where a cell
     lacks one. `methods`: the method behind each row, None where it is not known. `tie`: the
     difference up to which two trials are equal. `level`: of intervals over trials. `joined`: the
-    labels of printed columns that one column stands for.
-    """
+    labels of printed columns that one column stands for."""
 
     printed: Floats
     half: Floats

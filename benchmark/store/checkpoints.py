@@ -28,8 +28,7 @@ class TrialFile:
 
     `identity`: what must be the same for a trial to go on, as JSON. `packages`: whose dataclasses a
     state may hold. `device`: for tensors that were on no CPU. `say`: gets one sentence where a
-    checkpoint is not used or cannot be written.
-    """
+    checkpoint is not used or cannot be written."""
 
     root: Path
     trial: tuple[str, int]

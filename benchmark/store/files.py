@@ -49,8 +49,7 @@ def replacing(path: Path, aside: Path | None = None) -> Iterator[BinaryIO]:
     It is written aside, synced and renamed. A kill leaves the unfinished file there, under a name
     that no other writer takes. Raises `OSError` if the disk refuses.
 
-    `aside`: the folder of unfinished files, on the same disk; None for the file's own folder.
-    """
+    `aside`: the folder of unfinished files, on the same disk; None for the file's own folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     name = f"{path.name}.{token_hex(4)}.part"
     unfinished = path.with_name(f".{name}") if aside is None else aside / name

@@ -55,8 +55,7 @@ class TrialRecord:
     `run`, `config`: key and canonical config. `source`: SHA-256 by file of the code that the run
     depends on. `provenance`: device, versions, commit, start, wall seconds, data checksums and
     whether each set is the release. `arrays`, `encoder`: file name and SHA-256; None where there
-    are none.
-    """
+    are none."""
 
     run: str
     config: Mapping[str, Any]
@@ -114,8 +113,7 @@ class Store:
     """Trials under one folder.
 
     `source_of`: hashes of the code that a run depends on; results of other code are stale. `warn`:
-    gets one sentence for a file that is damaged.
-    """
+    gets one sentence for a file that is damaged."""
 
     def __init__(
         self,

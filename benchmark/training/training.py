@@ -57,8 +57,7 @@ def train_trial(
     to go on from there. Raises `StaleStateError` if `saved` was made from other data,
     `methods.outcome.DivergedError` if what it measured or would store is not finite, and
     `benchmark.errors.DataError` if data are missing. Raises `ValueError` if the config cannot be
-    built, if the device cannot compute in its precision, or if nothing was measured.
-    """
+    built, if the device cannot compute in its precision, or if nothing was measured."""
     if (config.init_from is None) != (encoder is None):
         raise ValueError("an encoder is needed exactly where a run starts from another")
     started, clock = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()

@@ -62,8 +62,7 @@ class Message:
     stacked over participants, integers or floats. `streamed`: Bytes that all participants send in
     pieces within the round (smashed data). `in_pieces`: Too large to be held; the receiver reads of
     it what it needs (representations). `resident`: Not sent: the server's half of a network that it
-    trains with the clients.
-    """
+    trains with the clients."""
 
     shared: Mapping[str, State] = field(default_factory=dict)
     per_client: Mapping[str, State] = field(default_factory=dict)
@@ -92,8 +91,7 @@ class Task:
     by default the engine chooses. `objective`: For methods that train without labels, else None.
     `augmentation`: For methods that draw views, else None. `source`: Loads the images on which
     `encoder` was trained, if it was pre-trained centrally. `at_width`: Makes the model with a share
-    of the channels; see `narrowed_model`.
-    """
+    of the channels; see `narrowed_model`."""
 
     federation: Federation
     model: Classifier
@@ -192,8 +190,7 @@ class FederatedMethod(ABC):
     passes over a client's data per round, with a fresh optimiser each. `schedule`: with `cosine`
     the rate falls to zero over all rounds in half a period. `participation`: share of the clients
     that take part in a round. `rate_falls`: shares of all rounds after which the rate falls to a
-    tenth. `rate_decay`: what it is multiplied with after each round.
-    """
+    tenth. `rate_decay`: what it is multiplied with after each round."""
 
     rounds: int = 100
     local_epochs: int = 3

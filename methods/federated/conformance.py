@@ -70,8 +70,7 @@ def check_method(
 
     `method`: a class, made with the options of `SMALL` that it has, or an instance. `same_as`:
     options, and a method that `method` becomes with them (`{"weight": 0.0}, FedAvg`). Raises
-    `NonConformingError` with every check that failed.
-    """
+    `NonConformingError` with every check that failed."""
     made = _made(method)
     module = [type(made).__module__]
     try:

@@ -88,8 +88,7 @@ def run(
     `metrics`: of other packages, by name. No step of `method` sees a label of a test image.
     Raises `DivergedError`, which names round and tensor, when one of these is no longer finite:
     what clients send or keep, the server, a prediction, a metric or the encoder. `ValueError` if
-    `prepare` changes the test images, or a method gives a metric or a count measured here.
-    """
+    `prepare` changes the test images, or a method gives a metric or a count measured here."""
     unlabelled = replace(task.federation, test=ImageSet(task.federation.test.images))
     federation = method.prepare(unlabelled)
     before, after = (torch.cat(one.test_of).sort().values for one in (unlabelled, federation))

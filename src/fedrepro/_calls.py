@@ -86,8 +86,7 @@ def plan(
     `readings`: of what the paper leaves open. `data_dir`, `download`: of data of your own, as of
     `run`.
 
-    Raises `SpecError` for a name or a setting that does not exist.
-    """
+    Raises `SpecError` for a name or a setting that does not exist."""
     _refuse_others(locals())
     folder = data_dir or configured().get("data-dir")
     try:
@@ -129,8 +128,7 @@ def run(
     Workers import nothing of the script that calls this, so that it needs no `if __name__ ==
     "__main__"`. `progress`: whether standard error shows it. `selection`: as of `plan`.
 
-    Raises `FedreproError` for unknown names and an unwritable store, not for a trial that fails.
-    """
+    Raises `FedreproError` for unknown names and an unwritable store, not for a trial that fails."""
     from rich.console import Console
 
     from fedrepro.benchmark.execution.display import Display
@@ -187,8 +185,7 @@ def judge(
     it. Only "full", the published protocol, is compared with the published values. `audit`: whether
     to seek contradictions among the printed numbers, which takes seconds.
 
-    Raises `FedreproError` for a file that cannot be read, and results that belong to no cell.
-    """
+    Raises `FedreproError` for a file that cannot be read, and results that belong to no cell."""
     from fedrepro._results import Results
     from fedrepro.benchmark.judging.external import judge_external
 

@@ -109,8 +109,7 @@ class Calibre(SelfSupervised):
     `normalised_clusters`, `normalised_prototypes`, `normalised_divergence`: whether K-means of a
     batch, the means of L_n and a client's distances are of encodings of length one, or as they are.
     `divergence_by`: a client's distance is the mean over its images, or over its clusters' means.
-    `divergence_floor`: distances below this share of the participants' mean count as that share.
-    """
+    `divergence_floor`: distances below this share of the participants' mean count as that share."""
 
     objective: str = "simclr"
     prototype_meta: bool = True

@@ -113,8 +113,7 @@ class MFCL(FederatedMethod):
     share of the clients whose representations are lost. `secure_aggregation`: of phase 1.
     `datamix`: of phase 2. server_*: training of the second server. `projector_widths`: its dense
     layers. `temperature`: τ. `client_models`: whether the modules that clients trained last, before
-    the average, are saved.
-    """
+    the average, are saved."""
 
     draws_views: ClassVar[bool] = True
 
