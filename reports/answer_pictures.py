@@ -206,7 +206,7 @@ def _over_headroom(panels: Sequence[Sequence[OnOtherData]]) -> Figure:
     for axes in places[len(panels) :]:
         axes.remove()
     names = [one_line(data_name(one)) for one in drawings]
-    look = {"loc": "outside lower center", "ncols": len(names), "fontsize": 8, "frameon": False}
+    look = {"loc": "outside lower center", "ncols": 2 * across, "fontsize": 8, "frameon": False}
     figure.legend(list(drawings.values()), names, **look)
     return figure
 
