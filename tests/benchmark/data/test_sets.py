@@ -95,23 +95,6 @@ def test_the_excerpt_is_what_its_script_takes_from_the_release() -> None:
         assert gzip.decompress((fashion_excerpt.FOLDER / name).read_bytes()) == content
 
 
-def test_photo_patches_are_squares_of_the_photographs() -> None:
-    from sklearn.datasets import load_sample_images
-
-    patches = load("photo-patches", "unlabeled").portion.images
-    assert patches.shape == (700, 3, 8, 8)
-    assert load("photo-patches", "unlabeled", channels=1).portion.images.shape == (700, 1, 8, 8)
-    photo = np.asarray(load_sample_images().images[0]).astype(float)
-    squares = {
-        tuple(photo[y : y + 16, x : x + 16].reshape(8, 2, 8, 2, 3).mean((1, 3)).round()[0, 0])
-        for y in range(0, 427 - 15, 16)
-        for x in range(0, 640 - 15, 16)
-    }
-    assert {tuple(map(float, p[:, 0, 0])) for p in patches[:350]} <= squares
-    with pytest.raises(DataError, match="no part 'train', only 'unlabeled'"):
-        load("photo-patches", "train")
-
-
 def test_noise_has_every_byte_as_often_and_nothing_else() -> None:
     loaded = {part: load("noise", part) for part in ("unlabeled", "train", "test")}
     for part, n in (("unlabeled", 6000), ("train", 6000), ("test", 4000)):
