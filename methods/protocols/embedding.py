@@ -1,8 +1,8 @@
 """A map of representations in two dimensions, by t-SNE: an illustration, not a measurement.
 
 Papers: fedrlc, Figure 5 (test images); calibre, Figures 1 and 2 (images of several clients, and of
-single clients). Also mfcl, Figure 9 (pixels of one client's images, representations of all). The
-map is t-SNE (van der Maaten and Hinton 2008), as scikit-learn computes it.
+one); mfcl, Figure 9 (pixels of one client, representations of all); van der Maaten and Hinton 2008.
+The map is their t-SNE, as scikit-learn computes it.
 Unstated: perplexity (30), start (the two principal components), number of images (500 at most).
 Evidence: `tests/methods/test_protocols.py`.
 """

@@ -1,9 +1,8 @@
 """Fine-tuning: encoder and a fresh classifier trained together on few labelled images.
 
-Papers: fcl, Section 6.2 (20 epochs of SGD, after Caron et al. 2020: a rate for the encoder and a
-larger one for the classifier). Also fedrlc, Section VII-B (a new multi-layer perceptron, all
-weights trained). Labels are a share of each class, the same for all methods of a trial, whoever
-holds them.
+Papers: fcl, Section 6.2 (20 epochs of SGD, two rates, after Caron et al. 2020); fedrlc, Section
+VII-B (a new multi-layer perceptron). All weights are trained, and the classifier's rate is larger
+in fcl. Labels are a share of each class, the same for all methods of a trial, whoever holds them.
 Unstated: augmentation (none); batch normalisation in training (statistics of the batch; the running
 ones, which the test images see, go on from those of pre-training).
 Evidence: `tests/methods/test_fine_tuning.py` against torch.nn and torch.optim.
