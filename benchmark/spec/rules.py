@@ -199,6 +199,8 @@ class _Rules:
             places += _items(profile["on"], data_set, (*at, "on"))
         for here, override in places:
             path = override.get("path")
+            for _, condition in [*_items(override, "where", of=str)][:1]:
+                self.path(condition, (*here, "where"))
             values = [override["value"]] if "value" in override else []
             values += _table(override.get("replace")).values()
             if isinstance(path, str) and path != "at" and self.path(path, (*here, "path")):
