@@ -38,7 +38,9 @@ def line(claim: ClaimResult) -> str:
 
 
 def span(one: Interval, places: int = 2, sign: bool = False) -> str:
-    """`+2.50 [1.00, 4.00]`, or the mean alone where there is no interval."""
+    """`+2.50 [1.00, 4.00]`, or the mean alone without an interval; small ones have more digits."""
+    if 0 < max(abs(end or 0) for end in (one.mean, one.low, one.high)) < 0.01:
+        places = max(places, 5)
     mean = layout.number(one.mean, places, sign)
     if one.low is None or one.high is None:
         return mean

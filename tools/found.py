@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
+from fedrepro.benchmark.claims.answer import ClaimResult
 from fedrepro.benchmark.judging.evidence import CellTrials, Evidence
 from fedrepro.benchmark.judging.first_lines import clause
 from fedrepro.benchmark.judging.judge import judge_evidence
 from fedrepro.benchmark.judging.on_other_data import elsewhere
 from fedrepro.benchmark.planning.plan import Plan, make_plan
-from fedrepro.benchmark.results import Departure, Report
+from fedrepro.benchmark.results import Departure, Report, TableResult, named_inside
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import CellKey
 from fedrepro.reports import evidence, scoreboard
@@ -29,6 +30,30 @@ GROUPS: dict[str, Sequence[str]] = {
     "What was not seen": ("OPPOSITE", "ABSENT"),
     "What is open": ("OPEN",),
 }
+CONTRADICTIONS = "Where the published numbers contradict each other"
+RECORDED = "../../results/baselines/{}-reduced.json"
+PLAINER = {
+    "a control of": "a [control](docs/glossary.md) of",
+    "contradict it": "contradict the claim",
+    "headline claims differ there": "headline claims have another status there",
+    "differences (?=[−\\d])": "differences are ",
+    "comparisons at once in": "comparisons as claimed at once in",
+    r"(?<=points. )(\d+ of \d+ trials)": r"As claimed in \1",
+    r"(?<=\d. )(\d+ of \d+ trials)": r"As claimed in \1",
+}
+"""Patterns of texts in reports, and what pages say."""
+TERMS = {
+    "^- Tables( and figures)?:": r"- [Tables\1](#what-was-seen):",
+    "^- All tables together:": "- [All tables together](../verdicts.md#tables):",
+    "^- Audit:": f"- [Audit](#{CONTRADICTIONS.lower().replace(' ', '-')}):",
+    "^- Controls:": "- [Controls](../verdicts.md#controls):",
+}
+"""How lines of findings begin, and the same with a link."""
+HOW_TO_READ = (
+    "Each line says what is seen, the mean difference with its 95 % interval, and the published "
+    "one. Its links lead to the claim's formula over the published values, and to each trial by "
+    "table, row and column."
+)
 
 
 def judged(paper: str) -> Report:
@@ -57,23 +82,46 @@ def trials_of(
 
 def headlines(report: Report) -> Iterator[str]:
     """What the trials say of each headline claim, and what was run, a line each."""
-    for said in (clause(one) for table in report.tables for one in table.claims if one.headline):
-        yield f"- {said[0].upper()}{said[1:]}."
+    for _, claim in headed(report):
+        yield f"- {verdict(claim)}."
     for said in elsewhere(report.tables, report.on_other_data):
-        yield f"- {sentences(said)}"
-    yield f"- Run: {report.first.run_on}."
+        yield f"- {plain(sentences(said))}"
+    profile, _, on = report.first.run_on.partition(": ")
+    yield f"- Run with the profile `{profile}`: {on}."
     if misses := load_paper(report.paper).profiles[report.profile].misses:
-        yield f"- {misses[0].upper()}{sentences(misses[1:])}."
+        yield f"- {capital(sentences(misses))}."
 
 
-def on_other_images(report: Report) -> Iterator[str]:
-    """The headline differences by data set, a placebo among them (`tools.headroom`)."""
-    by_data = defaultdict[str, list[str]](list)
-    for said, word, data, room, ours, published in evidence.on_other_data(report):
-        where = f"Trials apart from this run, on {data} with {room} points of headroom"
-        of_print = "" if published == "—" else f", published {published}"
-        by_data[where].append(f"{said}: `{word}`, {ours}{of_print}")
-    yield from (f"- {where}: {sentences('; '.join(lines))}." for where, lines in by_data.items())
+def headed(report: Report) -> Iterator[tuple[TableResult, ClaimResult]]:
+    """Headline claims, each with its table."""
+    return ((table, one) for table in report.tables for one in table.claims if one.headline)
+
+
+def verdict(claim: ClaimResult) -> str:
+    """What is said of a headline claim, what must be known of it last."""
+    said = capital(plain(clause(claim)))
+    return f"{said}: {why(claim)}" if claim.word == "NOT COMPARED" else said
+
+
+def why(claim: ClaimResult) -> str:
+    said = (claim.reason.partition(": ")[2] or claim.reason).rstrip(".")
+    return f"{said[:1].lower()}{said[1:]}"
+
+
+def plain(said: str) -> str:
+    """A text of reports as one of pages, which name no term that the glossary does not."""
+    said = re.sub(r"( \([^()]*\))( is open| is seen)", r"\2\1", said)
+    for short, full in PLAINER.items():
+        said = re.sub(short, full, said)
+    return said
+
+
+def numbers(report: Report, table: TableResult, claim: ClaimResult) -> str:
+    """The line of evidence of a headline claim, without what the claim says."""
+    about = f"{claim.headline} ({named_inside(table.id)}): "
+    line = next((one for one in report.first.evidence if one.startswith(about)), "")
+    found = plain(sentences(line.removeprefix(about).partition(", ")[2]))
+    return f" {capital(found)}." if found else ""
 
 
 def readme(reports: list[Report]) -> Iterator[str]:
@@ -94,38 +142,82 @@ def finding(paper: str, reports: list[Report]) -> Iterator[str]:
     """One paper: headline claims, all claims with their evidence, and contradictions in print."""
     (report,) = (one for one in reports if one.paper == paper)
     yield f"[{report.title}]({report.address}), {report.authors}, {report.year}."
-    elsewhere = (_linked(paper, line) for line in on_other_images(report))
-    yield from ("", "## Headline claims", "", *headlines(report), *elsewhere)
-    counted = (*report.first.evidence, *report.first.totals, report.first.controls)
-    lines = (line for line in counted if line and not line.startswith("of "))
-    told = (f"- {sentences(line)}".replace("|", "\\|") for line in lines)
-    yield from ("", *(_linked(paper, line) for line in told))
-    yield from ("", "## What contradicts itself in print", "", *contradictions(report))
+    for heading, lines in (
+        ("Headline claims", headline_claims(report)),
+        ("The same claims on other images", on_other_images(report)),
+        ("The run as a whole", as_a_whole(report)),
+        (CONTRADICTIONS, contradictions(report)),
+    ):
+        yield from ("", f"## {heading}", "", *(linked(paper, line) for line in lines))
     claims = [(one.id, claim) for one in report.tables for claim in one.claims]
     for heading, words in GROUPS.items():
         yield from ("", f"## {heading}", "", *table("table", "claim", "status", "evidence"))
         for place, claim in claims:
             if claim.word in words:
-                link = f"[{place}](../../tables/{paper}/{place}.toml)"
-                yield row(link, claim.says, f"`{claim.word}`", evidence.line(claim) or claim.reason)
+                said = evidence.line(claim) or claim.reason
+                yield row(spec_of(paper, place), claim.says, f"`{claim.word}`", said)
     yield from ("", "## What was not compared or not run", "", *table("status", "reason", "claims"))
     reasons = defaultdict[tuple[str, str], list[str]](list)
     for place, claim in claims:
         if claim.word.startswith("NOT"):
-            reasons[claim.word, claim.reason.rpartition(" @ ")[2].partition(": ")[2]].append(place)
-    for (word, why), places in reasons.items():
-        where = ", ".join(dict.fromkeys(places))
-        yield row(f"`{word}`", why or "a stated size", f"{len(places)}, of {where}")
+            reason = claim.reason.rpartition(" @ ")[2].partition(": ")[2] or why(claim)
+            reasons[claim.word, reason.replace("time: ", "to save time: ")].append(place)
+    for (word, reason), places in reasons.items():
+        where = ", ".join(spec_of(paper, one) for one in dict.fromkeys(places))
+        yield row(f"`{word}`", reason, f"{len(places)}, of {where}")
 
 
-def _linked(paper: str, line: str) -> str:
-    """With links from tables and figures to their specs, and to trials on other data."""
+def headline_claims(report: Report) -> Iterator[str]:
+    """Each headline claim: what is said of it, its numbers, and where their data are."""
+    yield from (HOW_TO_READ, "")
+    for one, claim in headed(report):
+        trials = f"; [trials]({RECORDED.format(report.paper)})" * (claim.answer.ours is not None)
+        said = numbers(report, one, claim)
+        yield f"- **{verdict(claim)}.**{said} ({named_inside(one.id)}{trials})"
+
+
+def on_other_images(report: Report) -> Iterator[str]:
+    """The headline differences by data set, a placebo among them (`tools.headroom`)."""
+    trials = "[Trials apart from this run](headroom.json)"
+    drawn = f"[drawn by headroom](../calibration.md#{anchor(report)}-on-other-data)"
+    yield f"{trials}, {drawn}. Differences and headroom have 95 % intervals."
+    yield from ("", *table(*evidence.ON_OTHER_DATA))
+    for said, word, *rest in evidence.on_other_data(report):
+        yield row(said, f"`{word}`", *rest)
+
+
+def as_a_whole(report: Report) -> Iterator[str]:
+    """What was run, what limits it, and what all tables say together."""
+    about = [line for line in headlines(report) if not line.startswith(("- On ", "- From "))]
+    for line in about[len([*headed(report)]) :]:
+        line = line.replace("Run with", f"[Run]({RECORDED.format(report.paper)}) with")
+        yield line.replace("conditions", f"[conditions](../calibration.md#{anchor(report)})", 1)
+    of_claims = tuple(f"{claim.headline} (" for _, claim in headed(report))
+    misses = load_paper(report.paper).profiles[report.profile].misses or ""
+    controls = report.first.controls.removesuffix(misses).rstrip("; ")
+    for line in (*report.first.evidence, *report.first.totals, controls):
+        if line and not line.startswith(("of ", *of_claims)):
+            said = line if line.startswith("tables on") else sentences(line)
+            yield f"- {plain(capital(said))}".replace("|", "\\|")
+
+
+def anchor(report: Report) -> str:
+    """The heading of a paper's part of the page on calibration."""
+    return re.split("[:,]", report.first.sentence)[0].lower()
+
+
+def spec_of(paper: str, place: str) -> str:
+    return f"[{place}](../../tables/{paper}/{place}.toml)"
+
+
+def linked(paper: str, line: str) -> str:
+    """With links from tables and figures to their specs, and from terms to where they are told."""
     folder = f"../../tables/{paper}"
-    line = re.sub(r"\(table ([\w.-]+)", rf"([table \1]({folder}/\1.toml)", line)
-    line = re.sub(r"\(figure ([\w.-]+)", rf"([figure \1]({folder}/figure-\1.toml)", line)
-    return line.replace(
-        "Trials apart from this run", f"[Trials apart from this run]({folder}/headroom.json)"
-    )
+    line = re.sub(r"\((table) ([\w.-]+)", rf"([\1 \2]({folder}/\2.toml)", line)
+    line = re.sub(r"\((figure) ([\w.-]+)", rf"([\1 \2]({folder}/\1-\2.toml)", line)
+    for term, place in TERMS.items():
+        line = re.sub(term, place.format(paper), line)
+    return line.replace("](docs/", "](../").replace("](headroom.json", f"]({folder}/headroom.json")
 
 
 def contradictions(report: Report) -> Iterator[str]:
@@ -136,9 +228,13 @@ def contradictions(report: Report) -> Iterator[str]:
             if found.status == "inconsistent":
                 statement, *_ = re.split(r" \((?:Section|Abstract|[IVX])", found.statement)
                 wrong[statement, found.computed].append(one.id)
-    yield from table("tables", "statement", "sum") if wrong else ("The audit found nothing.",)
+    yield from table("tables", "statement", "working") if wrong else ("The audit found nothing.",)
     for (statement, computed), places in wrong.items():
-        yield row(", ".join(places), statement, computed)
+        yield row(", ".join(spec_of(report.paper, one) for one in places), statement, computed)
+
+
+def capital(said: str) -> str:
+    return f"{said[:1].upper()}{said[1:]}"
 
 
 def sentences(line: str) -> str:
