@@ -74,7 +74,7 @@ def of_table(table: TableResult) -> list[str]:
     if not table.answers:
         return []
     first = table.answers[0]
-    parts = [f"differences {span(first.retention)} times the published"]
+    parts = [f"differences are {span(first.retention)} times the published"]
     if first.orderings is not None:
         parts.append(f"{first.orderings:.0%} of {first.pairs} published orderings alike")
     parts.append(f"{p_text(first.relabelling_p)} if the rows were relabelled at random")

@@ -32,16 +32,6 @@ GROUPS: dict[str, Sequence[str]] = {
 }
 CONTRADICTIONS = "Where the published numbers contradict each other"
 RECORDED = "../../results/baselines/{}-reduced.json"
-PLAINER = {
-    "a control of": "a [control](docs/glossary.md) of",
-    "contradict it": "contradict the claim",
-    "headline claims differ there": "headline claims have another status there",
-    "differences (?=[−\\d])": "differences are ",
-    "comparisons at once in": "comparisons as claimed at once in",
-    r"(?<=points. )(\d+ of \d+ trials)": r"As claimed in \1",
-    r"(?<=\d. )(\d+ of \d+ trials)": r"As claimed in \1",
-}
-"""Patterns of texts in reports, and what pages say."""
 TERMS = {
     "^- Tables( and figures)?:": r"- [Tables\1](#what-was-seen):",
     "^- All tables together:": "- [All tables together](../verdicts.md#tables):",
@@ -109,11 +99,9 @@ def why(claim: ClaimResult) -> str:
 
 
 def plain(said: str) -> str:
-    """A text of reports as one of pages, which name no term that the glossary does not."""
+    """A text of reports with what must be known of a claim behind what is said of it."""
     said = re.sub(r"( \([^()]*\))( is open| is seen)", r"\2\1", said)
-    for short, full in PLAINER.items():
-        said = re.sub(short, full, said)
-    return said
+    return said.replace("a control of", "a [control](docs/glossary.md) of")
 
 
 def numbers(report: Report, table: TableResult, claim: ClaimResult) -> str:

@@ -113,7 +113,7 @@ def _clause(claim: ClaimResult, names_control: bool) -> str:
         what = "" if any(" comparisons" in one for one in notes) else "comparisons "
         notes.append(f"{answer.left_out} of {made} {what}not run")
     if claim.support == "contradicted":
-        notes.append("published numbers contradict it")
+        notes.append("published numbers contradict the claim")
     is_claimed = word in ("HOLDS", "SAME DIRECTION", "OPEN")
     said = f"{claim.headline}{how}" if is_claimed else f"“{claim.headline}”"
     return f"{said} ({', '.join(notes)})" if notes else said
@@ -147,7 +147,7 @@ def _at_odds(tables: Sequence[TableResult]) -> Iterator[str]:
         claims = [one for one in table.claims if one.headline and not one.answer.is_silenced]
         if table.answers and any(one.word in of_word.get(table.word, ()) for one in claims):
             [answer, *_] = table.answers
-            said = f"{table.word}, over its {answer.rows} rows differences {_retained(answer)}"
+            said = f"{table.word}, over its {answer.rows} rows differences are {_retained(answer)}"
             yield f"{named_inside(table.id)} as a whole: {said}"
 
 
@@ -186,7 +186,7 @@ def totals(
     if same := "; ".join(listed(ids) for ids in on_runs.values() if len(ids) > 1):
         yield f"tables on the same runs: {same}"
     if pooled is not None:
-        yield f"all tables together: differences {_retained(pooled)}"
+        yield f"all tables together: differences are {_retained(pooled)}"
     elif any(one.answers for one in tables):
         yield "all tables together: not compared, which needs runs with two trials in common"
     claims = [claim for table in tables for claim in table.claims]
@@ -228,10 +228,10 @@ def _answered(claim: ClaimResult) -> str:
     published = "not published" if printed is None else f"published {_number(printed, points)}"
     if answer.kind == "closeness":
         return f"{word}, {interval(answer.ours, points)}{f' ({published})' * (printed is not None)}"
-    trials = f"{answer.trials_ahead} of {answer.trials} trials"
-    if answer.comparisons > 1:
-        every = "both" if answer.comparisons == 2 else f"all {answer.comparisons}"
-        trials = f"{every} comparisons at once in {trials}"
+    trials = f"in {answer.trials_ahead} of {answer.trials} trials"
+    every = "both" if answer.comparisons == 2 else f"all {answer.comparisons}"
+    several = f"{every} comparisons as claimed at once " * (answer.comparisons > 1)
+    trials = f"{several or 'as claimed '}{trials}"
     if answer.left_out:
         trials += f", {answer.left_out} comparisons not run"
     given = f"; {claim.given}" if claim.given else ""

@@ -53,7 +53,7 @@ def elsewhere(tables: Sequence[TableResult], records: Sequence[OnOtherData]) -> 
         words = Counter(answer.word.lower() for claim, answer in both if claim.word != answer.word)
         if len(both) > MOST:
             counts = ", ".join(f"{n} {word}" for word, n in words.items()) or "none"
-            differ = f"{words.total()} of {len(both)} headline claims differ there"
+            differ = f"{words.total()} of {len(both)} headline claims have another status there"
             yield f"{where}: {differ}: {counts}."
         elif both:
             said = "; ".join(first_lines.clause(*one) + _numbers(*one) for one in both)

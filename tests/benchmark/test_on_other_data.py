@@ -57,7 +57,7 @@ def test_more_than_three_other_answers_are_counted(tmp_path: Path) -> None:
     claims = tuple(replace(table.claims[0], id=f"c{i}") for i in range(5))
     there = [replace(ON_CLOTHES, claim=one.id) for one in claims]
     (said,) = elsewhere([replace(table, claims=claims)], there)
-    assert said.endswith(": 5 of 5 headline claims differ there: 5 open.")
+    assert said.endswith(": 5 of 5 headline claims have another status there: 5 open.")
 
 
 def test_a_claim_that_was_not_run_here_has_no_other_answer_there(tmp_path: Path) -> None:

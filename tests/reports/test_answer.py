@@ -36,7 +36,7 @@ def test_a_claims_line_has_difference_ratio_comparisons_and_trials() -> None:
 def test_a_tables_lines_have_retention_orderings_what_it_rests_on_and_lead(report: Report) -> None:
     judged, without = report.tables
     assert evidence.of_table(judged) == [
-        "differences 1.20 [0.90, 1.50] times the published",
+        "differences are 1.20 [0.90, 1.50] times the published",
         "75% of 12 published orderings alike",
         "p = 0.042 if the rows were relabelled at random",
         "without row FedAvg: 0.60 [0.40, 0.80]",

@@ -96,7 +96,7 @@ def test_junit_fails_what_is_not_seen_at_the_published_protocol_alone(
         shown = replace(worded, tables=(replace(table, word=word),))
         assert outcomes(shown)["table"] == expected, word
         if expected != "passed":
-            assert f"{word}: because of pass; differences 1.2" in junit.render([shown])
+            assert f"{word}: because of pass; differences are 1.2" in junit.render([shown])
     claims: tuple[ClaimWord, ...] = get_args(ClaimWord)
     found = outcomes(replace(worded, tables=(table,)))
     expected_of = {"HOLDS": "passed"}

@@ -105,7 +105,7 @@ def test_what_must_be_known_of_an_answer_stands_behind_its_clause() -> None:
         "whether it is small (opposite in 2 of 5 comparisons) "
         "and whether it is fair (a control of its table is not seen, "
         "opposite in 2 of 5 comparisons) are open; "
-        "“it is new” (published numbers contradict it) was not run in full."
+        "“it is new” (published numbers contradict the claim) was not run in full."
     )
     unseen = claimed(replace(silenced, opposite=0), "it is fair")
     assert sentence(NAME, [unseen, replace(unseen, headline="it is cheap")], data="letters") == (
@@ -153,7 +153,7 @@ def test_nothing_run() -> None:
 def test_one_table_with_its_lead_and_what_it_rests_on() -> None:
     shown = table("PASS", headline("HOLDS"), answers=(SEEN,), leads=(LEAD,))
     assert list(evidence([shown])) == [
-        "it beats FedAvg (table 3): yes, +37.2 [29.3, 45.1] points; 10 of 10 trials "
+        "it beats FedAvg (table 3): yes, +37.2 [29.3, 45.1] points; as claimed in 10 of 10 trials "
         "(published +32.7)",
         "CP-CFL against the best published baselines (table 3, 2 columns): open, "
         "−0.9 [−9.0, 7.2] points; ahead in 1 of 2 trials (published +4.6); 11.0 points would be "
@@ -161,7 +161,7 @@ def test_one_table_with_its_lead_and_what_it_rests_on() -> None:
     ]
     assert list(totals([shown], None, SEEN)) == [
         "tables: 1 pass, 0 fail, 0 open",
-        "all tables together: differences 1.20 [0.90, 1.50] times the published, "
+        "all tables together: differences are 1.20 [0.90, 1.50] times the published, "
         "0.60 [0.40, 0.80] without FedAvg",
         "of 1 claim 1 holds",
     ]
@@ -242,9 +242,12 @@ def test_a_headline_says_between_which_values_and_that_its_table_says_otherwise(
     won = claimed(replace(COMPARED, levels=levels), "it wins")
     said = list(evidence([table("FAIL", won, answers=(fails,), id="A.3")]))
     assert said[0].startswith("it wins (table A.3): ")
-    assert "points, 63.2 against 26.0; 10 of 10 trials (published +32.7: 84.1 against" in said[0]
+    assert (
+        "points, 63.2 against 26.0; as claimed in 10 of 10 trials (published +32.7: 84.1 against"
+        in said[0]
+    )
     assert said[1:] == [
-        "table A.3 as a whole: FAIL, over its 4 rows differences −0.05 [−0.10, 0.00] times the "
+        "table A.3 as a whole: FAIL, over its 4 rows differences are −0.05 [−0.10, 0.00] times the "
         "published, 0.60 [0.40, 0.80] without FedAvg"
     ]
     assert len(list(evidence([table("PASS", won, answers=(SEEN,))]))) == 1
