@@ -126,7 +126,7 @@ def judge_analytic(cell: Cell, counted: float | None = None) -> Verdict:
     if cell.formula is None:
         return Verdict("NOT RUN", "no formula recomputes this cell")
     if cell.printed.is_blank:
-        return Verdict("NOT RUN", "nothing is printed here")
+        return Verdict("NOT RUN", "nothing is published here")
     try:
         found = recompute(cell)
     except LookupError as error:
@@ -140,7 +140,7 @@ def judge_analytic(cell: Cell, counted: float | None = None) -> Verdict:
         return Verdict("ERROR", reason)
     if same_product(found.text, cell.printed.text):
         return Verdict("EXACT", f"recomputed as {found.text}", working=found.working)
-    reason = f"recomputed as {found.text}, printed {cell.printed.text}"
+    reason = f"recomputed as {found.text}, published {cell.printed.text}"
     return _mismatch(reason, found, found.working)
 
 
@@ -165,18 +165,18 @@ def _judge_number(cell: Cell, found: Analytic) -> Verdict:
     assert cell.printed.value is not None
     assert found.value is not None
     text, (low, high) = cell.printed.text, cell.printed.bounds
-    working = (*found.working, f"printed {text} stands for {low:f} to {high:f}")
+    working = (*found.working, f"published {text} stands for {low:f} to {high:f}")
     stated = FormulaReading("", found.value, low <= found.value <= high)
     best = next((one for one in (stated, *found.readings) if one.fits), stated)
     difference = float(best.value - cell.printed.value)
-    prints = f"{_shown(stated.value)}, which prints as {_rounded(stated.value, cell.printed.value)}"
-    count = f"{len(found.readings)} readings"
+    prints = f"{_shown(stated.value)}, which rounds to {_rounded(stated.value, cell.printed.value)}"
+    count = f"{len(found.readings)} interpretations"
     if not best.fits:
         none = f"; none of {count} fits" if len(found.readings) > 1 else ""
         return _mismatch(f"recomputed as {prints}, not {text}{none}", found, working, difference)
-    reason = f"recomputed as {_shown(best.value)}, which prints as {text}"
+    reason = f"recomputed as {_shown(best.value)}, which rounds to {text}"
     if not stated.fits:
-        under = f"under the reading '{best.name}' (of {count})"
+        under = f"under the interpretation '{best.name}' (of {count})"
         reason = f"{under} {reason}; as first stated it is {prints}"
     return Verdict("EXACT", reason, difference, working=working)
 

@@ -32,7 +32,7 @@ _VIEWS = 2
 _PASSES = 3
 _SEARCHED = 20  # readings of Eq. 6 among which a search found those that fit a module
 _ALONE = "Appendix B.2.3: footprints are those of the client modules"
-_OURS = "a reading of ours, as the paper has no formula for β"
+_OURS = "an interpretation of ours, as the paper has no formula for β"
 
 
 @dataclass(frozen=True)

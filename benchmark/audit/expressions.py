@@ -48,7 +48,7 @@ def _touching(comparison: Elementary) -> str:
     if low == high or 0 not in (low, high) or reaches_zero(comparison.difference):
         return ""
     end = digits(_range(comparison.difference.left)[1 if low else 0])
-    return f"; both could only be {end}, which one rule of rounding never prints both ways"
+    return f"; both could only be {end}, which one rule of rounding never gives both ways"
 
 
 def _range(node: Node) -> ExactRange:

@@ -43,7 +43,10 @@ def support(comparisons: Sequence[Elementary]) -> tuple[SupportWord, str]:
             reason = "A divisor may be zero" if slack is None else _REASONS[word]
             return word, f"{reason}: {_written(one)}{more}."
     _, _, tightest = min(judged, key=lambda one: one[1] or 0)
-    return "supported", f"For all values that print so; the tightest is {_written(tightest)}."
+    return (
+        "supported",
+        f"For all values that round to the published ones; the tightest is {_written(tightest)}.",
+    )
 
 
 def support_one(comparison: Elementary) -> SupportWord:
@@ -162,7 +165,7 @@ def _combine(sign: str, left: ExactRange, right: ExactRange) -> ExactRange:
 
 
 _REASONS: Mapping[SupportWord, str] = {
-    "contradicted": "No values that print so agree",
+    "contradicted": "No values that round to the published ones agree",
     "not printed": "A value is not printed",
     "undecidable": "Rounding leaves both answers open",
 }

@@ -65,7 +65,7 @@ def files_beside(where: Path) -> list[str]:
     """The files of a folder with its images in folders below; `DataError` for an image."""
     images, others = _images_in(str(where), nested=True)
     if images:
-        raise DataError(f"{images[0]} lies beside the folders of images; move it into one")
+        raise DataError(f"{images[0]} is next to the folders of images; move it into one")
     return others
 
 

@@ -153,4 +153,4 @@ def check_all() -> Iterator[Problem]:
         expected = set(files(kind).values())
         found = {one for file in expected for one in file.parent.glob("*.toml")}
         for file in sorted(found - expected):
-            yield Problem(file, None, f"has no module {file.stem}.py beside it")
+            yield Problem(file, None, f"has no module {file.stem}.py next to it")

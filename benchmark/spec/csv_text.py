@@ -48,6 +48,6 @@ def csv_rows(text: str, place: str) -> list[tuple[int, list[str]]]:
         points = [bool(re.fullmatch(r"[1-9]\d{0,2}\.\d{3}", one)) for one in column]
         others = [one for one, is_point in zip(column, points, strict=True) if not is_point]
         if any(points) and any(map(str.isdigit, others)) and not any("." in one for one in others):
-            fault = "a point before three digits, beside whole numbers; remove it, or add a digit"
+            fault = "a point before three digits, among whole numbers; remove it, or add a digit"
             raise FedreproError(f"{place}{rows[points.index(True)][0]}: {fault}")
     return [(number, fields[:width]) for number, fields in rows]

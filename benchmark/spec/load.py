@@ -97,7 +97,7 @@ def _files(id: str, root: Folders) -> tuple[_File[Paper], list[_File[Table]]]:
     for file in sorted({*known[id].rglob("[!.]*")}.difference(files)):
         is_spec = ".toml" in file.name.lower() and not file.name.endswith("~")
         if is_spec and file.name != PAPER_FILE:
-            said = f"is not read: tables are NAME.toml beside {PAPER_FILE}"
+            said = f"is not read: tables are NAME.toml next to {PAPER_FILE}"
             raise SpecError(f"{name_of(file)} {said}")
     return _read(known[id] / PAPER_FILE, Paper), [_read(file, Table) for file in files]
 

@@ -72,10 +72,10 @@ def under(paper: Paper, names: Sequence[str]) -> Paper:
     for name in dict.fromkeys(names):
         if name not in known:
             hint = suggestion(name, known) if known else "; its specs name none"
-            raise SpecError(f"paper {paper.id}: no reading '{name}'{hint}")
+            raise SpecError(f"paper {paper.id}: no interpretation '{name}'{hint}")
         choice = str(known[name].choice.name)
         if choice in chosen:
-            both = f"'{chosen[choice].name}' and '{name}' are readings of one choice, '{choice}'"
+            both = f"'{chosen[choice].name}' and '{name}' settle one choice, '{choice}'"
             raise SpecError(f"paper {paper.id}: {both}")
         chosen[choice] = known[name]
     if not chosen:

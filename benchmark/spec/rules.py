@@ -73,7 +73,7 @@ def check_across(files: Sequence[tuple[FileProblems, Paper | Table]]) -> None:
     for report, one in files:
         for at, name in _reading_names(one.unstated):
             if name in readings:
-                report.add(at, f"the reading '{name}' is also one of {readings[name]}")
+                report.add(at, f"the interpretation '{name}' is also one of {readings[name]}")
             readings.setdefault(name, report.file.name)
         if isinstance(one, Paper):
             continue

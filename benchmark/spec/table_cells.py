@@ -146,7 +146,7 @@ def read_cell(text: str, marks: str = ".", brackets: bool = False) -> Read:
     if how and how.startswith("spreads") and 2 * Decimal(_digits(sd or "0")) > abs(Decimal(value)):
         return odd  # more likely another number than a spread
     if found["gain"] and any(map(str.isdigit, found["gain"])):
-        how = "gains beside values left out"
+        how = "gains next to values left out"
     shown = f"{'≈ ' if found['about'] else ''}{value}" + (f" ± {_digits(sd)}" if sd else "")
     return Read(shown, "number", how, bool(found["percent"] or found["percents"]))
 

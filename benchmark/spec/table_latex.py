@@ -92,7 +92,7 @@ def plain(text: str) -> tuple[str, tuple[int, int], int | None, bool]:
         spec += types  # of which a type defined before may be one
         for put in _BESIDE.findall(types):
             if _SHOWS.search(_SILENT.sub("", put)):
-                said = f"the column type puts {put} beside cells; write them as they are printed"
+                said = f"the column type puts {put} next to cells; write them as they are printed"
                 raise _refused(text, found.start(), said)
     if other := re.compile(r"\\(?:input|include)(?![A-Za-z])").search(text, start, end):
         said = "rows come from another file; put them in the place of this command"

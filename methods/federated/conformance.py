@@ -222,7 +222,7 @@ class _Checks:
             found = self._apart()
         if found:
             yield (
-                f"what clients send depends on who trains beside them: {found}. A loss gives one "
+                f"what clients send depends on who trains with them: {found}. A loss gives one "
                 "number for each model, from that model's own slice alone"
             )
 

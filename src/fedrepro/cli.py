@@ -137,7 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             complain(str(error))
             return 2
         except KeyboardInterrupt as ended:
-            complain("interrupted; finished trials are kept, and the same command goes on")
+            complain("interrupted; finished trials are stored, and the same command continues")
             return 128 + (ended.args[0] if ended.args else signal.SIGINT)
         except BrokenPipeError:  # the reader has left, as `head` does
             discard_output()

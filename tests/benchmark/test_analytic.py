@@ -51,7 +51,7 @@ def test_flops_of_the_default_cnn_do_not_print_as_published_biases_counted_or_no
     assert verdict.detail == "INCONCLUSIVE"
     assert "inferred" in verdict.reason
     assert verdict.difference == pytest.approx(0.164560256 - 0.17)
-    assert "prints as 0.16, not 0.17" in verdict.reason
+    assert "rounds to 0.16, not 0.17" in verdict.reason
     bias_additions = 47**2 * 64 + 23**2 * 128 + 11**2 * 192 + 5**2 * 256 + 256
     assert 164_560_256 + bias_additions < 165_000_000
 

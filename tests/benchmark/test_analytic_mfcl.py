@@ -73,7 +73,7 @@ def test_no_reading_is_hidden_and_the_verdict_is_what_they_say(cell: Cell) -> No
         assert any(line.startswith(start) for line in verdict.working), reading.name
     fits = [reading.fits for reading in found.readings]
     assert (verdict.detail == "EXACT") == any(fits)
-    assert verdict.reason.startswith("under the reading '") == (any(fits) and not fits[0])
+    assert verdict.reason.startswith("under the interpretation '") == (any(fits) and not fits[0])
 
 
 @pytest.mark.parametrize("depth", [18, 50])

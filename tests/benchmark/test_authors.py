@@ -204,7 +204,7 @@ def test_all_files_of_the_suite_are_sound_and_one_without_a_module_is_found(lend
     stray = authors.files("federated")["fedavg"].with_name("nobody.toml")
     stray.write_text("")
     assert [str(one).split("/")[-1] for one in authors.check_all()] == [
-        "nobody.toml: has no module nobody.py beside it"
+        "nobody.toml: has no module nobody.py next to it"
     ]
 
 

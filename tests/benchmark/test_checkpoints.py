@@ -100,5 +100,5 @@ def test_data_that_have_changed_begin_a_trial_anew(file: TrialFile, said: list[s
     found = _interruptible(train, again(file), 1.0)
     assert found == ("outcome", {})
     assert begun == [{"at": "round 2"}, None]
-    assert said[0] == "goes on from round 2"
+    assert said[0] == "continues from round 2"
     assert "digits/train changed" in said[1]

@@ -239,7 +239,7 @@ def test_a_multiverse_is_a_run_under_each_reading_and_says_the_time_first(
     which = ["multiverse", "cpcfl", "--tables", "11", "--profile", "smoke", *places]
     named = ["--readings", f"{other},no-restarts"]
     assert main([*which, *named, "--dry-run"]) == 0
-    assert "3 sets of readings; time unknown of" in capsys.readouterr().out
+    assert "3 sets of interpretations; time unknown of" in capsys.readouterr().out
     assert not (tmp_path / "out").exists()
 
     assert main([*which, *named]) == 0
@@ -255,4 +255,4 @@ def test_a_multiverse_is_a_run_under_each_reading_and_says_the_time_first(
     capsys.readouterr()
     together = ["--readings", f"{unchanged},{other}+{unchanged}", "--dry-run"]
     assert main([*which, *together]) == 0
-    assert "2 sets of readings; no trial is missing" in capsys.readouterr().out
+    assert "2 sets of interpretations; no trial is missing" in capsys.readouterr().out

@@ -151,7 +151,7 @@ def test_forty_kills_leave_no_trace(
         finish(plan, root)
         assert sound(root) == undisturbed
         assert list((root / "checkpoints").glob("*.checkpoint")) == []
-        went_on += said(root).read_text().count("goes on from")
+        went_on += said(root).read_text().count("continues from")
         assert "damaged" not in said(root).read_text()
     assert min(kills["driver"], kills["worker"], went_on) > 0
     record_property("kills", dict(kills))

@@ -113,8 +113,8 @@ def test_a_paper_goes_back_to_what_is_taken(paper: Paper) -> None:
 @pytest.mark.parametrize(
     ("names", "said"),
     [
-        (["two-epoch"], "no reading 'two-epoch'; did you mean 'two-epochs'"),
-        (["nothing"], r"no reading 'nothing' \(known: best-round, two-epochs\)"),
+        (["two-epoch"], "no interpretation 'two-epoch'; did you mean 'two-epochs'"),
+        (["nothing"], r"no interpretation 'nothing' \(known: best-round, two-epochs\)"),
     ],
 )
 def test_a_name_that_is_no_reading_is_refused(paper: Paper, names: list[str], said: str) -> None:
@@ -124,7 +124,7 @@ def test_a_name_that_is_no_reading_is_refused(paper: Paper, names: list[str], sa
 
 def test_two_readings_of_one_choice_are_refused(paper: Paper) -> None:
     both = choice("epochs", *ONE_EPOCH.alternatives, alternative("last", at="final"))
-    with pytest.raises(SpecError, match="'two-epochs' and 'last' are readings of one choice"):
+    with pytest.raises(SpecError, match="'two-epochs' and 'last' settle one choice"):
         under(replace(paper, unstated=(both,)), ["two-epochs", "last"])
 
 
@@ -217,7 +217,7 @@ def with_choice(root: Path, more: str, changes: str) -> Path:
         ("name = 'n'", "set = { 'training.rounds' = 3 }", "has a dot inside its quotes"),
         ("name = 'n'", "at = 'best'\nmethods = ['nowhere']", "unknown method 'nowhere'"),
         ("name = 'n'", "metrics = { accuracy = 'nowhere' }", "unknown metric 'nowhere'"),
-        ("name = 'a'", "at = 'best'", "the reading 'a' is also"),
+        ("name = 'a'", "at = 'best'", "the interpretation 'a' is also"),
     ],
 )
 def test_a_reading_that_says_nothing_or_something_wrong_is_a_problem(

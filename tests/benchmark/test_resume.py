@@ -90,5 +90,7 @@ def test_signals_end_a_run_in_one_line(
         time.sleep(0.01)
     *shown, last = process.stderr.read().splitlines()
     assert process.wait() == code
-    assert last == "fedrepro: interrupted; finished trials are kept, and the same command goes on"
+    assert (
+        last == "fedrepro: interrupted; finished trials are stored, and the same command continues"
+    )
     assert not any("Traceback" in line for line in shown)

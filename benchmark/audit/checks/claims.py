@@ -65,7 +65,7 @@ def _sentence(table: Table, name: str, reads: Sequence[ClaimSupport]) -> Finding
     statements = [_statement(read) for read in shown]
     if len(reads) > 1:
         count = {0: "none", 1: "one"}.get(len(supported), len(supported))
-        text = f"The sentence has {len(reads)} readings; the print supports {count}."
+        text = f"The sentence has {len(reads)} interpretations; published values support {count}."
         statements.append(text)
     stated = all(one.relation == "=" for read in reads for one in read.comparisons)
     return finding(

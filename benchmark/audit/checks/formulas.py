@@ -68,7 +68,9 @@ def check(paper: Paper) -> Iterator[Finding]:
             )
             told = (f"'{name}' fits {sum(of)} of {len(of)} quantities" for name, of in hits.items())
             if not fits:
-                elsewhere = " It fits here, but no such reading fits most of the formula's numbers:"
+                elsewhere = (
+                    " It fits here, but no such interpretation fits most of the formula's numbers:"
+                )
                 elsewhere += f" {'; '.join(told)}."
         yield finding(
             ("formula", cell.table, *cell.row, *cell.column),

@@ -101,7 +101,7 @@ def _value(cell: Cell, steps: int, images: str, others: str) -> Finding:
     low, high = interval(cell.printed)
     cut_off = ""
     if above < Fraction(value) + 2 * Fraction(half_unit(value)):
-        cut_off = " Cut off instead of rounded, the multiple above would print so."
+        cut_off = " Cut off instead of rounded, the multiple above would give the published value."
     return finding(
         (KIND, cell.table, *cell.row, *cell.column),
         (cell,),

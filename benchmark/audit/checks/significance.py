@@ -159,7 +159,7 @@ def _sentence(
         table=table.id,
         statement=f"{read.claim.says.rstrip('.')}. The text says '{called}': by Welch's test of "
         f"the printed means and SDs, at {LEVEL:.0%}, two-sided.{borrowed}"
-        + (" The sentence has other readings." if several else ""),
+        + (" The sentence has other interpretations." if several else ""),
         published=listed([one.shown for one in decisive]),
         computed=counted + "; ".join(_worked(one.test) for one in decisive[:MOST_SHOWN]),
         status=status,

@@ -141,7 +141,7 @@ def _interruptible(
     go_on, saved = partial(train, save=file.write, save_every_s=every_s), file.read()
     try:
         if saved is not None:
-            file.say(f"goes on from {saved['at']}")
+            file.say(f"continues from {saved['at']}")
         return go_on(saved=saved)
     except StaleStateError as error:
         file.refuse(f"was made before {error} changed")

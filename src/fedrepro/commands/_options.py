@@ -128,13 +128,14 @@ STORE = folder("--store", f"folder of finished trials (default: {STORED})", defa
 PLACES = (DATA, STORE)
 CELLS_OF_A_TABLE = (
     option("--rows", metavar="PATTERN", help="only rows such as 'CP-CFL|*' (labels joined by |)"),
-    trials("instead of the profile's"),
+    trials("number of trials, instead of the profile's"),
     option("--series", type=whole_number(0, limits.TRIALS), metavar="N",
-        help="trials of another series, which shares no random number with the profile's"),
+        help="which series of trials: two share no random number (default: the profile's)"),
     profile("how much is run: reduced (minutes; the default), paper (the published protocol), "
         "smoke (seconds), patient (reduced, with more trials and interim analyses)"),
-    option("--on", metavar="SET", help="put the profile on this data set (mnist, ...) or on data "
-        "of your own (own.npz, own.csv, folder/, torchvision:KMNIST, mypackage.my_data)"),
+    option("--on", metavar="SET", help="train on this data set (mnist, ...), not on the "
+        "profile's, or on data of your own (own.npz, own.csv, folder/, torchvision:KMNIST, "
+        "mypackage.my_data)"),
     option("--set", dest="sets", action="append", default=[], metavar="PATH=VALUE",
         help="change a setting of every run (training.rounds=3); listed as a deviation"),
     option("--precision", choices=typing.get_args(FIXED[PRECISION]), help="number format in which "
@@ -156,8 +157,8 @@ EXECUTION = (
         "hung; 0 for never (default: 20 times the longest finished one of its kind, at least "
         "1800)"),
     option("--checkpoint-every", type=seconds, default=300.0, metavar="S", help="seconds after "
-        "which a trial saves itself before its next round or epoch, to go on from there when it "
-        "is interrupted; 0 for never (default: 300)"),
+        "which a trial saves itself before its next round or epoch, to continue from there when "
+        "it is interrupted; 0 for never (default: 300)"),
 )  # fmt: skip
 """How trials are run."""
 

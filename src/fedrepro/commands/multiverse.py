@@ -16,8 +16,8 @@ EXAMPLE = "fedrepro multiverse fedrlc --tables 2 --dry-run"
 ARGUMENTS = (
     *options.PAPER,
     options.option("--readings", dest="others", type=options.comma_separated, metavar="LIST",
-        help="readings, comma-separated, + between those that are taken together (default: each "
-        "that changes something)"),
+        help="interpretations, comma-separated, + between those that are taken together "
+        "(default: each that changes something)"),
     *options.CELLS,
     *options.PLACES,
     options.out("default: results/reports/PAPER-PROFILE-multiverse-..."),
@@ -39,11 +39,11 @@ def execute(args: argparse.Namespace) -> int:
         )
         left = options.estimator_for(args, store).of(missing) if missing else None
         lines = ["no trial is missing"] if left is None else left.lines()
-        print(f"{len(plans)} sets of readings; {'; '.join(lines)}")
+        print(f"{len(plans)} sets of interpretations; {'; '.join(lines)}")
         return 0
     reports = []
     for plan in plans:
-        print(f"readings: {', '.join(plan.paper.readings) or 'as taken'}", flush=True)
+        print(f"interpretations: {', '.join(plan.paper.readings) or 'as taken'}", flush=True)
         reports.append(judged(plan, store, trained(plan, store, args), audit=False))
     provenance = replace(reports[0].provenance, wall_s=perf_counter() - clock)
     universes = []

@@ -10,8 +10,8 @@ from fedrepro.commands._terminal import folded
 EXAMPLE = "fedrepro readings fedrlc"
 ARGUMENTS = (
     *options.PAPER,
-    options.profile("where runs are counted (default: reduced)"),
-    options.flag("--all", "also choices without another reading to select"),
+    options.profile("whose runs are counted (default: reduced)"),
+    options.flag("--all", "also choices without another interpretation to select"),
 )
 
 
@@ -28,12 +28,12 @@ def execute(args: argparse.Namespace) -> None:
         print(folded(f"    taken: {choice.taken}. {choice.why}", 4))
         for one in choice.alternatives:
             print(f"  --reading {one.name}: {changes[one.name]}")
-            print(folded(f"      {one.taken}. {one.why}. Speaks for it: {one.speaks}", 6))
+            print(folded(f"      {one.taken}. {one.why}. In its favour: {one.speaks}", 6))
     n_open = sum(bool(choice.alternatives) for choice, _ in choices)
     n_fixed = len(choices) - n_open
     print(
-        f"{paper.id}: {n_open} choices with {len(changes)} other readings; {n_fixed} choices "
-        "without another one to select" + ("" if args.all else " (--all lists them)")
+        f"{paper.id}: {n_open} choices with {len(changes)} other interpretations; {n_fixed} "
+        "choices without another one to select" + ("" if args.all else " (--all lists them)")
     )
 
 

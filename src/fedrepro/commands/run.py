@@ -16,8 +16,8 @@ ARGUMENTS = (
     options.flag("--until-decided", "train in steps to the profile's interim analyses, and only "
         "what open claims need"),
     options.option("--budget", type=options.seconds, metavar="TIME", help="end after so long "
-        "(15m, 900s, 2h); finished trials are kept and reported, and the same command goes on "
-        "with the others"),
+        "(15m, 900s, 2h); finished trials are stored and reported, and the same command "
+        "continues with the others"),
 )  # fmt: skip
 
 

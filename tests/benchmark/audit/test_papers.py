@@ -103,7 +103,7 @@ def test_reports_put_what_is_wrong_first_and_load_nothing(
     audited = [(papers["fedrlc"], found["fedrlc"])]
     page, text = html(audited), markdown(audited)
     for shown in (page, text):
-        assert shown.index("49.5 - 44.7 = 4.6") < shown.index("For all values that print so")
+        assert shown.index("49.5 - 44.7 = 4.6") < shown.index("For all values that round to")
         assert all(one.id in shown for one in found["fedrlc"])
     assert "http" not in page
     assert "<script" not in page

@@ -127,7 +127,7 @@ def test_sentence_is_judged_by_all_of_its_readings(first: str, other: str, statu
     made = [Claim("c", "s", first), Claim("d", "s", other, reading_of="c")]
     (found,) = claims.check(paper(*rows({"A": "3.0", "B": "1.0", "C": ""}), claims=made))
     assert found.status == status
-    assert "2 readings" in found.statement
+    assert "2 interpretations" in found.statement
 
 
 def test_factor_between_two_cells_of_one_row() -> None:

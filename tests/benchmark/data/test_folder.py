@@ -79,7 +79,7 @@ def test_hidden_folders_hold_no_unlabelled_images(photos: Path) -> None:
     [
         ("ship/2.heic", "a format that is not read"),
         ("ship/more/2.png", "a folder inside of a class"),
-        ("2.png", r"2\.png lies beside the folders of images"),
+        ("2.png", r"2\.png is next to the folders of images"),
     ],
 )
 def test_images_that_would_be_left_out_are_an_error(photos: Path, name: str, said: str) -> None:
