@@ -112,6 +112,11 @@ def pool_average(pool: State, trained: State, weights: Tensor) -> State:
     return averaged
 
 
+def unsqueeze_like(each: Tensor, like: Tensor) -> Tensor:
+    """One number a model (or image), (n,), shaped to multiply `like`, n x ..."""
+    return each.view(-1, *(1,) * (like.dim() - 1))
+
+
 def n_parameters(state: State) -> int:
     """Numbers in one model of `state`, counters left out."""
     return sum(v[0].numel() for v in state.values() if v.is_floating_point())

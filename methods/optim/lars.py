@@ -12,6 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..state import unsqueeze_like
+
 
 class LARS(torch.optim.Optimizer):
     """LARS over stacked tensors, models x ...: every model's layer has a norm of its own."""
@@ -45,7 +47,7 @@ class LARS(torch.optim.Optimizer):
             weight, gradient = w.flatten(1).norm(dim=1), step.flatten(1).norm(dim=1)
             ratio = group["trust"] * weight / gradient
             ratio = torch.where((weight > 0) & (gradient > 0), ratio, torch.ones_like(ratio))
-            step = step * ratio.view(-1, *(1,) * (w.dim() - 1))
+            step = step * unsqueeze_like(ratio, w)
         velocity = self.state[w].setdefault("velocity", torch.zeros_like(w))
         velocity.mul_(group["momentum"]).add_(step, alpha=group["lr"])
         w.sub_(velocity)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from ..state import unsqueeze_like
 from ..training.representations import Pairs
 
 
@@ -55,7 +56,7 @@ def joined(mixtures: Sequence[Mixture]) -> Mixture:
 
 def mixed(z: Tensor, partners: Tensor, share: Tensor) -> Tensor:
     """λ z_i + (1 - λ) z_j; `z`, `partners`: b x 2 (views) x ..., z_i and z_j; `share`: b, λ."""
-    own = share.to(z.device).view(-1, *(1,) * (z.dim() - 1))
+    own = unsqueeze_like(share.to(z.device), z)
     return own * z + (1 - own) * partners
 
 

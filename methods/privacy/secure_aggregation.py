@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ..seeds import Seeds
-from ..state import State
+from ..state import State, unsqueeze_like
 
 STEPS = 2.0**44
 """Steps in a unit: sums below 2^19 can be told apart from those above."""
@@ -22,9 +22,7 @@ def masked(state: State, shares: Tensor, seeds: Seeds, t: int, clients: Tensor) 
     """What each of `clients` (int64) sends in round `t`: share times weights, masked, int64.
     `state`: stacked over clients, floating point. `shares`: (clients,), their parts of the mean."""
     whole = {
-        name: (
-            value.double() * shares.double().view(-1, *(1,) * (value.dim() - 1)).to(value.device)
-        )
+        name: (value.double() * unsqueeze_like(shares.double(), value).to(value.device))
         .mul(STEPS)
         .round()
         .to(torch.int64)

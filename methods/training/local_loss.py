@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ..nn.layers import is_buffer
 from ..optim.optimizers import Optimizer, OptimizerName, make_optimizer
-from ..state import State
+from ..state import State, unsqueeze_like
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class LocalOptions:
         norm = torch.stack([grad.flatten(1).square().sum(1) for grad in grads]).sum(0).sqrt()
         scale = (self.clip_norm / (norm + 1e-6)).clamp(max=1)  # (models,)
         for grad in grads:
-            grad.mul_(scale.view(-1, *(1,) * (grad.dim() - 1)))
+            grad.mul_(unsqueeze_like(scale, grad))
 
     def optimizer_over(self, weights: Sequence[Tensor]) -> Optimizer:
         return make_optimizer(

@@ -25,6 +25,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ...state import unsqueeze_like
+
 BRIGHTNESS, CONTRAST, SATURATION, HUE = range(4)
 HUE_RANKS = HUE + 2  # before each of three other steps, after them, or no jitter at all
 _GREY = (0.2989, 0.587, 0.114)  # ITU-R BT.601 luma, with torchvision's digits
@@ -44,7 +46,7 @@ def seen(pixel: Tensor, shift: Tensor, mirrored: Tensor, side: int) -> tuple[Ten
     `pixel`: int64, n x ... `shift`: int64, n, by how many pixels the window has moved. `mirrored`:
     bool, n, whether it sees the image reflected beyond the edges (the edge itself once), or
     nothing."""
-    shift, mirrored = (each.view(-1, *(1,) * (pixel.dim() - 1)) for each in (shift, mirrored))
+    shift, mirrored = (unsqueeze_like(each, pixel) for each in (shift, mirrored))
     at = pixel + shift
     inside = mirrored | ((at >= 0) & (at < side))
     return torch.where(mirrored, _mirror(at, side), at).clamp_(0, side - 1), inside

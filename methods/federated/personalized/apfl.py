@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from ...nn.layers import is_buffer
-from ...state import State
+from ...state import State, unsqueeze_like
 from ...training.local_loss import Batch, LocalLoss, LocalOptions, TrainedClients
 from ..base import Round, Task
 from ._two_models import PERSONAL, TwoModels, WithPersonalModel, common, personal
@@ -30,7 +30,7 @@ def mixture(state: State) -> State:
     share = own.pop(SHARE)
     mixed: State = {}
     for name, value in own.items():
-        a = share.view(-1, *(1,) * (value.dim() - 1))
+        a = unsqueeze_like(share, value)
         mixed[name] = value if is_buffer(name) else a * value + (1 - a) * received[name].detach()
     return mixed
 

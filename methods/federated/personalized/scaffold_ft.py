@@ -16,7 +16,7 @@ from torch import Tensor
 
 from ...nn.layers import is_buffer
 from ...optim.optimizers import OptimizerName
-from ...state import State, put, repeat, take
+from ...state import State, put, repeat, take, unsqueeze_like
 from ...training.local import Supervised
 from ...training.local_loss import Batch
 from ..base import Message, Round, Server, Task
@@ -86,10 +86,7 @@ class ScaffoldFT(Personalized):
         learnt = self.train(now, loss, repeat(received, len(now)), correction).state
         distance = self._distance(now)
         moved = {name: received[name] - learnt[name] for name in c}
-        change = {
-            name: value / distance.view(-1, *(1,) * (value.dim() - 1)) - c[name]
-            for name, value in moved.items()
-        }
+        change = {n: v / unsqueeze_like(distance, v) - c[n] for n, v in moved.items()}
         put(memory.control, now.clients, {name: c_i[name] + change[name] for name in c})
         return Message(per_client={"weights": learnt, "control": change})
 
