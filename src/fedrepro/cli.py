@@ -51,7 +51,6 @@ def build_parser(first: str = "") -> argparse.ArgumentParser:
         told = str(module.__doc__)[:1].lower() + str(module.__doc__)[1:].removesuffix(".")
         verb = verbs.add_parser(
             shown,
-            aliases=getattr(module, "ALIASES", ()),
             help=told,
             description=told,
             epilog=f"Example: {module.EXAMPLE}",

@@ -192,7 +192,6 @@ def last_line(script: str) -> list[str]:
         ("import fedrepro", HEAVY),
         ("import fedrepro; fedrepro.plan", HEAVY),
         (f"{MAIN}(['list'])", HEAVY | OTHERS),
-        (f"{MAIN}(['tables', 'fcl'])", HEAVY),  # an alias imports all commands, as --help does
     ],
 )
 def test_nothing_is_imported_that_is_not_needed(script: str, unwanted: set[str]) -> None:

@@ -7,7 +7,6 @@ from fedrepro.commands import _options as options
 from fedrepro.commands._terminal import folded
 
 EXAMPLE = "fedrepro list cpcfl"
-ALIASES = ("tables",)  # the older name of this command
 ARGUMENTS = options.PAPERS
 
 

@@ -6,7 +6,6 @@ from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.commands import _options as options
 
 EXAMPLE = "fedrepro settings mfcl"
-ALIASES = ("baselines",)  # the older name of this command
 ARGUMENTS = options.PAPERS
 
 
