@@ -74,13 +74,6 @@ def dev(session: nox.Session) -> None:
 
 
 @nox.session
-def advisories(session: nox.Session) -> None:
-    """Known vulnerabilities of the pinned versions; asks an advisory service over the network."""
-    session.install("--quiet", "pip-audit")
-    session.run("pip-audit", "--no-deps", "--requirement", "constraints.txt", *session.posargs)
-
-
-@nox.session
 def lock(session: nox.Session) -> None:
     """Writes `hashes.txt` and `.ci/requirements.txt` again; asks the package index for hashes."""
     session.install("--quiet", "pip-tools")

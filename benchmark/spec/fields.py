@@ -54,8 +54,7 @@ def read_number(value: Any) -> Decimal:
 
 
 def _read_looks(looks: tuple[int, ...], info: ValidationInfo) -> tuple[int, ...]:
-    """Interim analyses rise, are more than one, and have the default number of trials among
-    them."""
+    """Interim analyses rise, are more than one, and have the default number of trials in them."""
     trials, shown = info.data.get("trials"), list(looks)
     if len(looks) < 2:
         raise ValueError("give two or more numbers of trials, or leave looks out")

@@ -96,8 +96,7 @@ def _reading_names(choices: Iterable[Unstated]) -> Iterator[tuple[KeyPath, str]]
 
 @dataclass(frozen=True)
 class _Rules:
-    """Rules of settings and names. `own`: of `names.import_named`. `known`: the paper's
-    profiles."""
+    """Rules of settings and names. `own`: of `names.import_named`. `known`: the paper's profiles"""
 
     own: Mapping[str, str]
     known: Toml

@@ -28,8 +28,7 @@ def cluster_contrast(c_a: Tensor, c_b: Tensor, temperature: float) -> Tensor:
 
 
 def size_entropy(c: Tensor) -> Tensor:
-    """Eq. 7: entropy of the clusters' shares, (models,), in nats; `c`: models x batch x
-    clusters."""
+    """Eq. 7: entropy of clusters' shares, (models,), in nats; `c`: models x batch x clusters."""
     share = c.sum(1) / c.sum((1, 2)).unsqueeze(1)
     # A softmax can round to an empty cluster, where the slope of x log x is infinite.
     logged = share.clamp_min(torch.finfo(share.dtype).tiny)

@@ -21,8 +21,7 @@ from ..training.representations import Pairs
 
 @dataclass(frozen=True)
 class Mixture:
-    """Of n images in each of several vectors. `partner`: int64, vectors x n. `share`: own part
-    λ."""
+    """Of n images in each of several vectors. `partner`: int64, vectors x n. `share`: own λ."""
 
     partner: Tensor
     share: Tensor

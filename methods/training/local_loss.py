@@ -105,8 +105,7 @@ class LocalLoss(ABC):
     def begin_epoch(  # noqa: B027
         self, state: State, client_state: State, members: Sequence[int], own: Tensor, epoch: int
     ) -> None:
-        """Called before an epoch; `own`: models x images, index into the training portion,
-        padded."""
+        """Called before an epoch; `own`: models x images, index into training images, padded."""
 
     def after(self, state: State, client_state: State, batch: Batch) -> None:  # noqa: B027
         """Called after a step; may change both in place (a moving average, a projection)."""

@@ -23,8 +23,7 @@ from .base import Partition
 
 @dataclass(frozen=True)
 class Sampled(Partition):
-    """count: training clients. `novel`: others, never trained. `samples`, `test_size`: of a
-    client."""
+    """count: training clients. `novel`: others, untrained. `samples`, `test_size`: of a client."""
 
     count: PositiveInt = 100
     novel: NonNegativeInt = 50
