@@ -14,27 +14,14 @@ from fedrepro.benchmark.spec.printed import Printed
 
 Make, MakePaper = Callable[..., RunConfig], Callable[..., Paper]
 """The fixtures `tiny_config` and `tiny_paper`."""
+_CLIENTS = {"partition": "class-groups", "count": 3, "test_size": 10}
+_PRETRAINING = {"method": "none", "data": "digits", "part": "unlabeled", "images": 32}
 TINY: dict[str, Any] = {
     "method": "fedavg",
-    "clients": {
-        "data": "digits",
-        "image_size": 8,
-        "channels": 1,
-        "partition": "class-groups",
-        "count": 3,
-        "test_size": 10,
-    },
+    "clients": {"data": "digits", "image_size": 8, "channels": 1, **_CLIENTS},
     "encoder": {"name": "cnn", "widths": [4, 4], "dim": 8, "padding": 1},
     "head": {"widths": []},
-    "pretraining": {
-        "method": "none",
-        "data": "digits",
-        "part": "unlabeled",
-        "images": 32,
-        "epochs": 1,
-        "batch_size": 16,
-        "projector_widths": [8, 8],
-    },
+    "pretraining": {**_PRETRAINING, "epochs": 1, "batch_size": 16, "projector_widths": [8, 8]},
     "training": {"rounds": 2, "local_epochs": 1},
 }
 """Three clients and two rounds on real digits: a fraction of a second a trial."""

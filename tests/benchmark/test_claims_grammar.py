@@ -1,3 +1,4 @@
+import re
 from decimal import Decimal
 
 import pytest
@@ -89,64 +90,50 @@ def test_errors_name_the_position(text, position, said):
     assert said in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("holds", "comparisons"),
-    [
-        # Every pair is compared, and a final 'at' holds for all.
-        (
-            "'Ours|*' > 'Base|A' at 'late'",
-            ["Ours|A @ late > Base|A @ late", "Ours|B @ late > Base|A @ late"],
-        ),
-        # Several columns are compared column by column,
-        (
-            "'Ours|A' > 'Ours|B' at 'early', 'late'",
-            ["Ours|A @ early > Ours|B @ early", "Ours|A @ late > Ours|B @ late"],
-        ),
-        (
-            "'Ours|A' - 'Ours|B' > 0.5 at 'early', 'late'",
-            ["Ours|A @ early - Ours|B @ early > 0.5", "Ours|A @ late - Ours|B @ late > 0.5"],
-        ),
-        # all of them without any 'at',
-        (
-            "'Ours|A' > 'Ours|B'",
-            ["Ours|A @ early > Ours|B @ early", "Ours|A @ late > Ours|B @ late"],
-        ),
-        # and in every pair where sides differ.
-        (
-            "'Ours|A' at 'late' > 'Base|A' at 'early', 'late'",
-            ["Ours|A @ late > Base|A @ early", "Ours|A @ late > Base|A @ late"],
-        ),
-        # An 'at' behind a number holds for all, else for the lists on its left.
-        ("'Ours|A' - 'Base|A' < 9 at 'late'", ["Ours|A @ late - Base|A @ late < 9"]),
-        (
-            "'Ours|A' - 'Base|A' at 'early' > 'Ours|A' - 'Base|A' at 'late'",
-            ["Ours|A @ early - Base|A @ early > Ours|A @ late - Base|A @ late"],
-        ),
-        # A function takes the columns in its parentheses together, and others one by one.
-        ("mean('Ours|A' at 'early', 'late') > 1", ["mean(Ours|A @ early, Ours|A @ late) > 1"]),
-        (
-            "max('Ours|*') > 'Base|A' at 'early', 'late'",
-            [
-                "max(Ours|A @ early, Ours|B @ early) > Base|A @ early",
-                "max(Ours|A @ late, Ours|B @ late) > Base|A @ late",
-            ],
-        ),
-        # A chain compares neighbours.
-        (
-            "'Ours|A' > 'Ours|B' > 'Base|A' at 'late'",
-            ["Ours|A @ late > Ours|B @ late", "Ours|B @ late > Base|A @ late"],
-        ),
-        # Wildcards pass over dashes, but names do not.
-        ("'Ours|A' > 'Base|*' at 'late'", ["Ours|A @ late > Base|A @ late"]),
-        ("'Ours|A' > 'Base|B' at 'late'", ["Ours|A @ late > Base|B @ late"]),
-        # Tables may be mixed.
-        (
-            "'Ours|A' at 'early' > 'Ours|A' at 'first' in '4'",
-            ["Ours|A @ early > Ours|A @ first (table 4)"],
-        ),
-    ],
-)
-def test_a_claim_stands_for_these_comparisons(holds, comparisons):
+STANDS_FOR = """
+# Every pair is compared, and a final 'at' holds for all.
+'Ours|*' > 'Base|A' at 'late'
+    Ours|A @ late > Base|A @ late; Ours|B @ late > Base|A @ late
+# Several columns are compared column by column,
+'Ours|A' > 'Ours|B' at 'early', 'late'
+    Ours|A @ early > Ours|B @ early; Ours|A @ late > Ours|B @ late
+'Ours|A' - 'Ours|B' > 0.5 at 'early', 'late'
+    Ours|A @ early - Ours|B @ early > 0.5; Ours|A @ late - Ours|B @ late > 0.5
+# all of them without any 'at',
+'Ours|A' > 'Ours|B'
+    Ours|A @ early > Ours|B @ early; Ours|A @ late > Ours|B @ late
+# and in every pair where sides differ.
+'Ours|A' at 'late' > 'Base|A' at 'early', 'late'
+    Ours|A @ late > Base|A @ early; Ours|A @ late > Base|A @ late
+# An 'at' behind a number holds for all, else for the lists on its left.
+'Ours|A' - 'Base|A' < 9 at 'late'
+    Ours|A @ late - Base|A @ late < 9
+'Ours|A' - 'Base|A' at 'early' > 'Ours|A' - 'Base|A' at 'late'
+    Ours|A @ early - Base|A @ early > Ours|A @ late - Base|A @ late
+# A function takes the columns in its parentheses together, and others one by one.
+mean('Ours|A' at 'early', 'late') > 1
+    mean(Ours|A @ early, Ours|A @ late) > 1
+max('Ours|*') > 'Base|A' at 'early', 'late'
+    max(Ours|A @ early, Ours|B @ early) > Base|A @ early
+    max(Ours|A @ late, Ours|B @ late) > Base|A @ late
+# A chain compares neighbours.
+'Ours|A' > 'Ours|B' > 'Base|A' at 'late'
+    Ours|A @ late > Ours|B @ late; Ours|B @ late > Base|A @ late
+# Wildcards pass over dashes, but names do not.
+'Ours|A' > 'Base|*' at 'late'
+    Ours|A @ late > Base|A @ late
+'Ours|A' > 'Base|B' at 'late'
+    Ours|A @ late > Base|B @ late
+# Tables may be mixed.
+'Ours|A' at 'early' > 'Ours|A' at 'first' in '4'
+    Ours|A @ early > Ours|A @ first (table 4)
+"""
+COMPARED = re.sub("#.*\n", "", STANDS_FOR).strip()
+
+
+@pytest.mark.parametrize("case", re.split(r"\n(?! )", COMPARED))
+def test_a_claim_stands_for_these_comparisons(case):
+    holds, *comparisons = re.split("(?:\n|;) +", case)
     assert texts(holds) == comparisons
 
 

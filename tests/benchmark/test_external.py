@@ -216,11 +216,7 @@ def test_fractions_are_percent_where_that_is_said(cpcfl: Paper) -> None:
         ({"round": "50"}, "read at round 100, not 50", True),
         ({"round": "best"}, "read at round 100, not best", False),
         ({"round": "hello"}, "round 'hello' is no number, nor final or best", False),
-        (
-            {"profile": "smoke", "made": "smoke"},
-            "trials of profile smoke, not of the published",
-            True,
-        ),
+        ({"profile": "smoke", "made": "smoke"}, "profile smoke, not of the published", True),
         ({"made": "paper (departs)", "departs": True}, "profile paper .departs", True),
     ],
 )
@@ -506,10 +502,13 @@ def test_seeds_that_are_equal_in_all_runs_are_copies(repeat, copies):
     assert copied_seeds(runs(np.random.default_rng(1), repeat)) == copies
 
 
-def test_one_run_shows_no_copies_and_one_run_that_differs_clears_them():
+def test_one_run_shows_no_copies_nor_do_runs_without_values_and_one_that_differs_clears_them():
     repeated = runs(np.random.default_rng(2), [0] * 10)
     assert copied_seeds(repeated[:1]) == {}
     assert copied_seeds([*repeated, {seed: seed / 7 for seed in range(10)}]) == {}
+    alone = {0: 76.1, 1: 76.1, 2: 75.0}
+    assert copied_seeds([alone, *({} for _ in range(9))]) == {}
+    assert copied_seeds([alone, *(dict(alone) for _ in range(9))]) == {1: 0}
 
 
 def test_equal_values_of_a_coarse_metric_are_seldom_taken_for_copies():
@@ -528,9 +527,3 @@ def test_copied_trials_reproduce_nothing_and_are_named(trials, cpcfl, accuracies
     assert all("copies are counted once" in one.verdict.reason for one in cells)
     assert table.word == "OPEN"
     assert not {one.word for one in table.claims} & {"HOLDS", "OPPOSITE", "ABSENT"}
-
-
-def test_runs_without_values_are_no_evidence_of_copies():
-    alone = {0: 76.1, 1: 76.1, 2: 75.0}
-    assert copied_seeds([alone, *({} for _ in range(9))]) == {}
-    assert copied_seeds([alone, *(dict(alone) for _ in range(9))]) == {1: 0}

@@ -63,25 +63,13 @@ class Shelf:
 
     def put(self, run, values, *, first=0, metric="accuracy"):
         """values: by trial, the metric by round."""
+        train = {"checksum": "c", "is_release": self.released, "note": "folder"}
+        made = {"device": "cpu", "versions": {"torch": "2"}, "wall_s": 1.5, "peak_bytes": 7}
+        told = {"methods/a.py": "1"}, {**made, "data": {"digits/train": train}}
         for seed, curve in enumerate(values, first):
-            used = {
-                "digits/train": {"checksum": "c", "is_release": self.released, "note": "folder"}
-            }
-            self.records[run, seed] = TrialRecord(
-                run=run.key,
-                config=run.as_dict(),
-                seed=seed,
-                metrics={metric: Curve(tuple(range(1, len(curve) + 1)), tuple(curve))},
-                counts={"parameters": 10.0 + seed},
-                source={"methods/a.py": "1"},
-                provenance={
-                    "device": "cpu",
-                    "versions": {"torch": "2"},
-                    "wall_s": 1.5,
-                    "peak_bytes": 7,
-                    "data": used,
-                },
-            )
+            metrics = {metric: Curve(tuple(range(1, len(curve) + 1)), tuple(curve))}
+            measured = seed, metrics, {"parameters": 10.0 + seed}
+            self.records[run, seed] = TrialRecord(run.key, run.as_dict(), *measured, *told)
         return self
 
     def find(self, run, seed):

@@ -56,6 +56,12 @@ def forget() -> None:
         cached.cache_clear()
 
 
+def edit(file: Path, text: str) -> None:
+    """What a later process finds in a module."""
+    file.write_text(text)
+    forget()
+
+
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A package with a method and what that imports, in the folder where one stands."""
@@ -164,8 +170,7 @@ def test_wrong_options_and_broken_modules_are_lines_of_a_check(package: Path, ca
     assert main(["check", "mine"]) == 2
     assert "1.toml:" in (said := capsys.readouterr().err)
     assert "keeps" in said
-    (package / "kept.py").write_text("import nothing_of_that_name\n" + MODULE)
-    forget()
+    edit(package / "kept.py", "import nothing_of_that_name\n" + MODULE)
     assert main(["check", "mine"]) == 2
     said = capsys.readouterr().err
     assert f"method '{NAME}' cannot be used: ModuleNotFoundError" in said
@@ -233,8 +238,7 @@ def test_a_module_that_would_end_the_command_is_an_error_with_its_file_and_line(
     package: Path, capsys: Said, verb: str, ending: str
 ) -> None:
     write_paper(NAME)
-    (package / "kept.py").write_text(ending)
-    forget()
+    edit(package / "kept.py", ending)
     record = ["--record", "--baselines", "b"] if verb == "regress" else []
     assert main([verb, "mine", *record]) == 2
     said = capsys.readouterr().err
@@ -253,8 +257,7 @@ def test_a_mistake_shows_its_file_and_line_wherever_it_is_told(
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
     write_paper(NAME)
-    (package / "shares.py").write_text(HELPER.replace("new[name]", "new[nome]"))
-    forget()
+    edit(package / "shares.py", HELPER.replace("new[name]", "new[nome]"))
     run = ["run", "mine", "--profile", "smoke", "--jobs", jobs, "--out", "told", *SMALL]
     assert main(run) == 2
     said = capsys.readouterr()
@@ -277,8 +280,7 @@ def test_a_method_that_leaves_as_it_trains_does_not_end_the_command_well(
 ) -> None:
     write_paper(NAME)
     leaving = MODULE.replace("return mixed", "sys.exit(0)\n        return mixed")
-    (package / "kept.py").write_text("import sys\n" + leaving)
-    forget()
+    edit(package / "kept.py", "import sys\n" + leaving)
     assert main(["run", "mine", "--profile", "smoke", "--jobs", jobs, *SMALL]) == 2
     said = capsys.readouterr().err
     assert "trial 0: SystemExit: 0 (ownpackage/kept.py:15, in aggregate)" in said
@@ -300,8 +302,7 @@ def test_declared_files_are_part_of_the_fingerprint_and_others_are_told(
         "ownpackage/shares.py:7: what os.environ",
         "ownpackage/shares.py:8: what reading 'other.json'",
     }
-    (package / "shares.py").write_text('reads: list[str] = ["shares.json"]\n' + reading)
-    forget()
+    edit(package / "shares.py", 'reads: list[str] = ["shares.json"]\n' + reading)
     before = fingerprint.source_of(config)
     assert [line.split(" finds")[0] for line in unfollowed([config])] == [
         "ownpackage/shares.py:8: what os.environ",
@@ -320,8 +321,7 @@ def test_a_module_that_replaces_a_part_of_fedrepro_is_refused(package: Path, cap
     write_paper(NAME)
     patch = "FedAvg.aggregate = lambda self, now, server, upload: dict(server)\n"
     whole, kept = MODULE + patch, FedAvg.aggregate
-    (package / "kept.py").write_text(whole)
-    forget()
+    edit(package / "kept.py", whole)
     try:
         assert main(["run", "mine", "--profile", "smoke", "--jobs", "0"]) == 2
     finally:

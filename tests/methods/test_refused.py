@@ -32,43 +32,33 @@ IMAGES = torch.zeros(3, 1, 2, 2, dtype=torch.uint8)
 
 
 @pytest.mark.parametrize(
-    ("kind", "name", "option", "value"),
+    ("kind", "name", "refused"),
     [
-        ("encoder", "resnet", "depth", 20),
-        ("encoder", "resnet", "version", "v2"),
-        ("encoder", "resnet", "stem", "x"),
-        ("encoder", "resnet", "width", 0),
-        ("encoder", "resnet", "blocks", []),
-        ("encoder", "resnet", "blocks", [2, -1]),
-        ("encoder", "resnet", "client_norm", "layer"),
-        ("encoder", "vgg", "depth", 18),
-        ("encoder", "vgg", "classifier", "big"),
-        ("encoder", "vgg", "width", -2),
-        ("encoder", "vgg", "projector_widths", [8, 0]),
-        ("encoder", "cnn", "widths", [4, 0]),
-        ("encoder", "cnn", "stride", 0),
-        ("encoder", "cnn", "padding", -1),
-        ("federated", "mfcl", "client_dropout", 1.0),
-        ("federated", "mfcl", "representations", 0),
-        ("federated", "heterofl", "levels", [1.5]),
-        ("federated", "heterofl", "levels", []),
-        ("federated", "split-mix", "base_width", 0.0),
-        ("federated", "featarc", "n_models", 0),
-        ("partition", "iid", "count", 0),
-        ("partition", "class-groups", "test_size", 0),
-        ("partition", "dirichlet", "alpha", 0.0),
-        ("partition", "dirichlet-samples", "alpha", 0.0),
-        ("partition", "quantity", "novel", -1),
-        ("protocol", "embedding", "images", 9),
-        ("protocol", "embedding", "perplexity", 0.0),
-        ("protocol", "saliency", "client", -1),
+        ("encoder", "resnet", {"depth": [20], "version": ["v2"], "stem": ["x"], "width": [0]}),
+        ("encoder", "resnet", {"blocks": [[], [2, -1]], "client_norm": ["layer"]}),
+        ("encoder", "vgg", {"depth": [18], "classifier": ["big"], "width": [-2]}),
+        ("encoder", "vgg", {"projector_widths": [[8, 0]]}),
+        ("encoder", "cnn", {"widths": [[4, 0]], "stride": [0], "padding": [-1]}),
+        ("federated", "mfcl", {"client_dropout": [1.0], "representations": [0]}),
+        ("federated", "heterofl", {"levels": [[1.5], []]}),
+        ("federated", "split-mix", {"base_width": [0.0]}),
+        ("federated", "featarc", {"n_models": [0]}),
+        ("partition", "iid", {"count": [0]}),
+        ("partition", "class-groups", {"test_size": [0]}),
+        ("partition", "dirichlet", {"alpha": [0.0]}),
+        ("partition", "dirichlet-samples", {"alpha": [0.0]}),
+        ("partition", "quantity", {"novel": [-1]}),
+        ("protocol", "embedding", {"images": [9], "perplexity": [0.0]}),
+        ("protocol", "saliency", {"client": [-1]}),
     ],
 )
 def test_values_that_an_option_cannot_have_are_refused_by_its_name(
-    kind: str, name: str, option: str, value: object
+    kind: str, name: str, refused: dict[str, list[object]]
 ) -> None:
-    with pytest.raises(SpecError, match=rf"{name}': .*{option}"):
-        build(kind, name, {option: value})
+    for option, values in refused.items():
+        for value in values:
+            with pytest.raises(SpecError, match=rf"{name}': .*{option}"):
+                build(kind, name, {option: value})
 
 
 @pytest.mark.parametrize(

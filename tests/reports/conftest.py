@@ -25,22 +25,10 @@ from fedrepro.benchmark.results import (
 from fedrepro.benchmark.spec.choices import Alternative, Unstated
 from fedrepro.benchmark.stats.intervals import Interval
 
-CHOICES = (
-    ChoiceResult(
-        None,
-        Unstated(
-            "which round is read",
-            "the last",
-            "usual",
-            "round",
-            alternatives=(
-                Alternative("best", "the best", "text says best", "Table 3", at="best"),
-                Alternative("fresh", "a fresh run", "it may", "Eq. 2", at="final"),
-            ),
-        ),
-        "fresh",
-    ),
-)
+BEST = Alternative("best", "the best", "text says best", "Table 3", at="best")
+FRESH = Alternative("fresh", "a fresh run", "it may", "Eq. 2", at="final")
+ROUND = Unstated("which round is read", "the last", "usual", "round", alternatives=(BEST, FRESH))
+CHOICES = (ChoiceResult(None, ROUND, "fresh"),)
 SHARED = Departure("clients.data", "stl10", "digits", "ships with scikit-learn")
 
 
@@ -53,22 +41,11 @@ def cell(
 ) -> CellResult:
     values = [value for value in trials if value is not None]
     mean = sum(values) / len(values) if values else None
-    return CellResult(
-        row=row,
-        column=column,
-        kind="empirical",
-        metric="accuracy",
-        unit="%",
-        published=published,
-        published_sd=None,
-        trials=trials,
-        mean=mean,
-        sd=1.0 if values else None,
-        interval=None if mean is None else (mean - 2.0, mean + 2.0),
-        verdict=Verdict(detail, f"because of {detail.lower()}", difference=mean),
-        run="abcdef0123456789" if values else None,
-        command="fedrepro run toy --tables 3",
-    )
+    place = row, column, "empirical", "accuracy", "%", published, None, trials, mean
+    spread = (None, None) if mean is None else (1.0, (mean - 2.0, mean + 2.0))
+    verdict = Verdict(detail, f"because of {detail.lower()}", difference=mean)
+    run = "abcdef0123456789" if values else None
+    return CellResult(*place, *spread, verdict, run, "fedrepro run toy --tables 3")
 
 
 ANSWER = ClaimAnswer(
@@ -97,17 +74,11 @@ def claim_that(word: ClaimWord) -> ClaimResult:
     """A claim of three comparisons; without a value of ours where it was not run."""
     reason = f"because of {word.lower()}"
     answer = replace(ANSWER, word=word, reason=reason)
-    return ClaimResult(
-        id=word.lower().replace(" ", "-"),
-        says=f"this claim is {word.lower()}",
-        holds="'CP-CFL|*' > 'FedAvg|*'",
-        headline=None,
-        unit="%",
-        support="supported",
-        support_reason="by 32.67",
-        answer=ClaimAnswer(word, reason, "", 3) if word == "NOT RUN" else answer,
-        comparisons=COMPARISONS,
-    )
+    if word == "NOT RUN":
+        answer = ClaimAnswer(word, reason, "", 3)
+    id, says = word.lower().replace(" ", "-"), f"this claim is {word.lower()}"
+    told = "'CP-CFL|*' > 'FedAvg|*'", None, "%", "supported", "by 32.67"
+    return ClaimResult(id, says, *told, answer, COMPARISONS)
 
 
 @pytest.fixture(scope="session")

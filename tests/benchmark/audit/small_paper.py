@@ -1,6 +1,7 @@
 """Small made-up papers, and rounding as authors do it."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
@@ -51,25 +52,14 @@ def paper(
     runs: int | None = None,
     ddof: int | None = None,
 ) -> Paper:
-    ids = dict.fromkeys(cell.table for cell in cells)
+    ids, sd = dict.fromkeys(cell.table for cell in cells), Sd(ddof, runs)
     tables = tuple(
-        Table(
-            paper="p",
-            id=id,
-            title="t",
-            section="4",
-            kind="empirical",
-            metric="accuracy",
-            unit="%",
-            cells=tuple(cell for cell in cells if cell.table == id),
-            claims=tuple(claims) if i == 0 else (),
-            margin=None,
-            sd=Sd(ddof, runs),
-            relations=tuple(relations) if i == 0 else (),
-        )
-        for i, id in enumerate(ids)
+        Table(id, "t", "4", "empirical", "accuracy", "%", paper="p", cells=of_table, sd=sd)
+        for id in ids
+        if (of_table := tuple(cell for cell in cells if cell.table == id))
     )
-    return Paper("p", "T", "N. N.", 2024, {}, tables=tables)
+    first = (replace(one, claims=tuple(claims), relations=tuple(relations)) for one in tables[:1])
+    return Paper("p", "T", "N. N.", 2024, {}, tables=(*first, *tables[1:]))
 
 
 def printed(value: Fraction | Decimal | int, places: int, rule: str) -> str:
