@@ -65,7 +65,8 @@ def render_table(report: Report, table: TableResult) -> str:
     body = []
     for line in laid.lines:
         parts = [*map(escape, line.label), *[""] * (width - len(line.label))]
-        body.append(_row([*parts, *map(_printed, line.cells)]))
+        printed = ("" if one is None else escape(layout.published(one)) for one in line.cells)
+        body.append(_row([*parts, *printed]))
         if any(cell is not None and cell.mean is not None for cell in line.cells):
             body.append(_row([*[""] * width, *map(_here, line.cells)]))
     whose = "our trials" if report.external is None else "trials that were made elsewhere"
@@ -102,10 +103,6 @@ def _header(laid: layout.Grid, depth: int) -> str:
 
 def _row(fields: Sequence[str]) -> str:
     return " & ".join(fields) + r" \\"
-
-
-def _printed(cell: CellResult | None) -> str:
-    return "" if cell is None else escape(layout.published(cell))
 
 
 def _here(cell: CellResult | None) -> str:

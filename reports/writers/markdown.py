@@ -1,9 +1,9 @@
 """The report as Markdown that renders on a code host, with collapsible details."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from ...benchmark.results import CellResult, Report, TableResult
+from ...benchmark.results import CellResult, Report
 from .. import evidence, layout, scoreboard, specification_curve
 from .. import markdown_text as md
 from ..pages import page
@@ -21,9 +21,9 @@ def render(reports: Sequence[Report], limit: int = LIMIT) -> str:
         address=md.address,
         block=md.block,
         code=md.code,
-        codes=_codes,
+        codes=lambda texts: md.Written(", ".join(map(md.code, texts))),
         counted=_counted,
-        reasons=_reasons,
+        reasons=lambda table: Counter((x.verdict.word, x.verdict.reason) for x in table.cells),
         short=_short,
     )
     for whole in (True, False):
@@ -33,17 +33,9 @@ def render(reports: Sequence[Report], limit: int = LIMIT) -> str:
     return text
 
 
-def _codes(texts: Iterable[str]) -> str:
-    return md.Written(", ".join(map(md.code, texts)))
-
-
 def _counted(report: Report, what: scoreboard.Countable) -> str:
     counts = scoreboard.counts([report], what)
     return ", ".join(f"{n} {word}" for word, n in counts.items()) or "none"
-
-
-def _reasons(table: TableResult) -> Counter[tuple[str, str]]:
-    return Counter((cell.verdict.word, cell.verdict.reason) for cell in table.cells)
 
 
 def _short(cell: CellResult | None) -> str:
