@@ -26,18 +26,18 @@ def _table(report: Report, table: TableResult, paint: Paint) -> str:
     lines += [f"{paint(badge, table.word)}: {one_line(answered)}", ""]
     lines += _grid(layout.grid(table), paint) if table.cells else []
     said = [
-        *dict.fromkeys(("", c.verdict.word, c.verdict.reason) for c in table.cells),
-        *(
-            ("claim ", one.word, f"{one.says} {one.reason} {evidence.line(one)}")
-            for one in table.claims
-        ),
+        *dict.fromkeys(("", c.verdict.word, _why(c)) for c in table.cells),
+        *(("claim ", c.word, f"{c.says} {c.reason} {evidence.line(c)}") for c in table.claims),
         *(("audit ", one.status, f"{one.statement} {one.computed}") for one in table.findings),
     ]
-    lines += [
-        "",
-        *(f"{what}{paint(one_line(word))}: {one_line(text)}" for what, word, text in said),
-    ]
-    return "\n".join([*lines, "", one_line(f"again: {table.command}"), ""])
+    lines += ["", *(f"{what}{paint(one_line(w))}: {one_line(text)}" for what, w, text in said)]
+    return "\n".join([*lines, "", one_line(f"run again: {table.command}"), ""])
+
+
+def _why(cell: CellResult) -> str:
+    """The reason of a verdict; in which of many settings a run differs, the report says."""
+    said, _, settings = cell.verdict.reason.partition(" from the paper in ")
+    return f"{said} from the paper; the report lists the settings." if settings else said
 
 
 def _grid(laid: layout.Grid, paint: Paint) -> list[str]:
