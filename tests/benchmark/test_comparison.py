@@ -9,19 +9,11 @@ import pytest
 from pydantic_core import to_jsonable_python
 from scipy import stats
 
+from fedrepro.benchmark import results
 from fedrepro.benchmark.claims.answer import ClaimAnswer, ClaimResult
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.judging import baseline, comparison
 from fedrepro.benchmark.judging.comparison import Movement, mean_tolerance, spread_changed
-from fedrepro.benchmark.results import (
-    CellResult,
-    FirstLines,
-    Provenance,
-    Report,
-    RunSummary,
-    TableResult,
-    Verdict,
-)
 from fedrepro.cli import main
 from fedrepro.reports.regressions import lines
 
@@ -29,16 +21,18 @@ OLD = (70.0, 71.0, 69.0, 70.5, 69.5)
 
 
 def report(trials=OLD, *, word="SCALED", claim="HOLDS", table="PASS", rows=("A",), **more):
-    values = (tuple(trials), None, None, None, Verdict(word, "r"), "run", None)
+    values = (tuple(trials), None, None, None, results.Verdict(word, "r"), "run", None)
     cell = (("x",), "empirical", "accuracy", "%", "70.0", None, *values)
-    cells = tuple(CellResult((row,), *cell) for row in rows)
+    cells = tuple(results.CellResult((row,), *cell) for row in rows)
     answer = ClaimAnswer(claim, "r", "ratio", 1)
     claims = (ClaimResult("c", "s", "h", None, "%", "supported", "r", answer, ()),)
     judged = (cells, claims, (), (), (), (), "cmd")
-    shown = TableResult("3", "t", "1", "empirical", "accuracy", "%", 2.0, "m", *judged, word=table)
-    run = RunSummary("run", "d", (0,), 1, 1.0, {}, {})
-    provenance = Provenance("1", "abc", False, "now", "cmd", "cpu", {}, (0,), {}, 1.0, 1.0)
-    whole = Report("p", "t", "a", 2023, "reduced", None, True, (shown,), (run,), provenance)
+    shown = results.TableResult(
+        "3", "t", "1", "empirical", "accuracy", "%", 2.0, "m", *judged, word=table
+    )
+    run = results.RunSummary("run", "d", (0,), 1, 1.0, {}, {})
+    provenance = results.Provenance("1", "abc", False, "now", "cmd", "cpu", {}, (0,), {}, 1.0, 1.0)
+    whole = results.Report("p", "t", "a", 2023, "reduced", None, True, (shown,), (run,), provenance)
     return replace(whole, **more)
 
 
@@ -411,7 +405,7 @@ def test_cells_and_claims_that_state_something_else_are_regressions():
 
 def test_what_is_read_and_said_and_audited_is_compared_where_it_is_recorded():
     def read(at, kind, audit):
-        now = report(first=FirstLines(totals=(f"audit: {audit}",)))
+        now = report(first=results.FirstLines(totals=(f"audit: {audit}",)))
         (cell,), (claim,) = now.tables[0].cells, now.tables[0].claims
         claims = (replace(claim, answer=replace(claim.answer, kind=kind)),)
         return with_cells(now, replace(cell, read=at), claims=claims)
@@ -423,7 +417,7 @@ def test_what_is_read_and_said_and_audited_is_compared_where_it_is_recorded():
         ("3: c, said of", "means", True),
         ("audit", "0", False),
     ]
-    assert moved(new, replace(new, first=FirstLines())) == []
+    assert moved(new, replace(new, first=results.FirstLines())) == []
 
 
 def test_a_changed_claim_whose_id_ends_with_audit_is_a_regression():

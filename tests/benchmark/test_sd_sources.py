@@ -6,13 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fedrepro.benchmark.judging.published_value import (
-    PublishedValue,
-    is_out_of_reach,
-    narrow_margins,
-    published_values_of,
-    sd_sources,
-)
+from fedrepro.benchmark.judging import published_value
 from fedrepro.benchmark.judging.verdicts import JudgedCell, judge_table
 from fedrepro.benchmark.spec.folders import tables_root
 from fedrepro.benchmark.spec.load import load_paper
@@ -32,7 +26,7 @@ def lent(paper: Paper, table: Table) -> dict[str, str]:
     """Labels of the cells that borrow, with `table: what it prints`."""
     return {
         table.by_place[key[1:]].label: f"{cell.table}: {cell.printed}"
-        for key, cell in sd_sources(paper, table).items()
+        for key, cell in published_value.sd_sources(paper, table).items()
     }
 
 
@@ -54,10 +48,10 @@ def test_each_metric_of_table_4_borrows_from_the_table_of_that_metric(cpcfl: Pap
 
 
 def test_a_table_that_names_no_other_one_borrows_nothing(cpcfl: Paper) -> None:
-    assert sd_sources(cpcfl, cpcfl.table("8")) == {}
+    assert published_value.sd_sources(cpcfl, cpcfl.table("8")) == {}
     alone = replace(cpcfl.table("3"), sd=Sd(0, None))
     paper = replace(cpcfl, tables=tuple(alone if t.id == "3" else t for t in cpcfl.tables))
-    assert sd_sources(paper, alone) == {}
+    assert published_value.sd_sources(paper, alone) == {}
 
 
 def test_another_reading_changes_nothing_of_what_is_published(cpcfl: Paper) -> None:
@@ -67,7 +61,7 @@ def test_another_reading_changes_nothing_of_what_is_published(cpcfl: Paper) -> N
 
 
 def test_a_borrowed_spread_is_that_of_one_run_and_says_where_it_is_from(cpcfl: Paper) -> None:
-    sides = published_values_of(cpcfl, cpcfl.table("3"))
+    sides = published_value.published_values_of(cpcfl, cpcfl.table("3"))
     side = sides["3", ("CP-CFL", "SimCLR"), ("T = 100",)]
     assert side.spread is not None
     assert side.spread.runs == 1
@@ -102,7 +96,7 @@ def test_check_warns_of_margins_that_can_never_give_reproduced(
     cpcfl: Paper, capsys: pytest.CaptureFixture[str]
 ) -> None:
     # 1.97 with ddof 0 is at most 1.975 * sqrt(5/4) = 2.21, and 1.645 times that is above 2.0.
-    (warning,) = narrow_margins([replace(cpcfl, tables=(cpcfl.table("11"),))])
+    (warning,) = published_value.narrow_margins([replace(cpcfl, tables=(cpcfl.table("11"),))])
     assert warning.line == 76
     assert "too narrow for REPRODUCED in 10 of 30 cells" in str(warning)
     assert main(["check", "cpcfl", "-v"]) == 0
@@ -118,11 +112,11 @@ def test_check_warns_of_margins_that_can_never_give_reproduced(
 def test_what_is_out_of_reach_is_never_reproduced(sd: float, half: float, runs: int) -> None:
     spread = Spread(sd, 40.0, runs)
     edge = half + 1.6448536 * sd / math.sqrt(runs)
-    assert is_out_of_reach(edge * 0.999, half, spread)
-    assert not is_out_of_reach(edge * 1.001, half, spread)
+    assert published_value.is_out_of_reach(edge * 0.999, half, spread)
+    assert not published_value.is_out_of_reach(edge * 1.001, half, spread)
     for n in (2, 5, 200):
         # Trials that hardly spread and agree with the print: no result could be better.
         trials = tuple(70 + 1e-6 * np.arange(n))
-        side = PublishedValue(70.0, 70.0 - half, 70.0 + half, spread)
+        side = published_value.PublishedValue(70.0, 70.0 - half, 70.0 + half, spread)
         (found,) = judge_table([JudgedCell(side, trials, edge * 0.999)])
         assert found.word != "REPRODUCED"

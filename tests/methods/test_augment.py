@@ -8,15 +8,8 @@ import torch
 from scipy import stats
 from torch import Tensor
 
+from fedrepro.methods.data.views import pixels
 from fedrepro.methods.data.views.augment import Augmentation, Parameters, apply
-from fedrepro.methods.data.views.pixels import (
-    BRIGHTNESS,
-    CONTRAST,
-    HUE,
-    SATURATION,
-    blur_radius,
-    turn_hue,
-)
 from tests.methods.conftest import PLAIN, stream
 from tests.whole_torchvision import ensure_torchvision
 
@@ -45,16 +38,16 @@ def reference(image: Tensor, p: Parameters, i: int) -> Tensor:
     x = TF.resized_crop(image, *box, [side, side], antialias=True)
     x = TF.hflip(x) if p.flip[i] else x
     adjust = {
-        BRIGHTNESS: TF.adjust_brightness,
-        CONTRAST: TF.adjust_contrast,
-        SATURATION: TF.adjust_saturation,
-        HUE: TF.adjust_hue,
+        pixels.BRIGHTNESS: TF.adjust_brightness,
+        pixels.CONTRAST: TF.adjust_contrast,
+        pixels.SATURATION: TF.adjust_saturation,
+        pixels.HUE: TF.adjust_hue,
     }
     for operation in p.order[i].tolist():
         x = adjust[operation](x, float(p.factors[i, operation]))
     if p.grey[i] and colour:
         x = TF.rgb_to_grayscale(x, num_output_channels=3)
-    window = 2 * blur_radius(side) + 1
+    window = 2 * pixels.blur_radius(side) + 1
     if p.sigma[i] > 0 and window > 1:
         x = TF.gaussian_blur(x, [window, window], [float(p.sigma[i])] * 2)
     return x
@@ -137,7 +130,7 @@ def test_hue_equals_torchvision_on_greys_primaries_and_ties() -> None:
     turns = torch.linspace(-0.5, 0.5, 11)
     expected = torch.cat([TF.adjust_hue(x, float(turn)) for turn in turns])
     ours = x.repeat(11, 1, 1, 1).flatten(2)
-    turn_hue(ours, turns)
+    pixels.turn_hue(ours, turns)
     torch.testing.assert_close(ours, expected.flatten(2), atol=1e-5, rtol=0)
 
 

@@ -11,6 +11,7 @@ from torch import Tensor
 from fedrepro.methods.clusters.soft_assignment import CENTRES, HEAD, soft_assignment, student_t
 from fedrepro.methods.encoders.cnn import CNN
 from fedrepro.methods.nn.layers import is_buffer
+from fedrepro.methods.objectives import past_negatives
 from fedrepro.methods.objectives._soft_clusters import (
     cluster_contrast,
     crossed_divergence,
@@ -25,14 +26,6 @@ from fedrepro.methods.objectives.byol_cc import BYOLCC
 from fedrepro.methods.objectives.byol_dec import BYOLDEC
 from fedrepro.methods.objectives.contrastive_clustering import ContrastiveClustering
 from fedrepro.methods.objectives.crossed_kl import CrossedKL
-from fedrepro.methods.objectives.past_negatives import (
-    KNOWN,
-    PastNegatives,
-    PastNegativesLearner,
-    negative_pool,
-    pnp_contrast,
-    similarity,
-)
 from fedrepro.methods.objectives.simclr import SimCLR, nt_xent
 from fedrepro.methods.objectives.simclr_dec import SimCLRDEC
 from fedrepro.methods.state import State, repeat
@@ -159,13 +152,15 @@ def soft_labels(*shape: int, seed: int = 0) -> Tensor:
 
 def test_for_hard_labels_it_is_the_printed_similarity_over_its_largest_value() -> None:
     hard = torch.eye(3)[None]
-    torch.testing.assert_close(similarity(hard, hard), torch.exp(hard @ hard.mT) / math.e)
+    torch.testing.assert_close(
+        past_negatives.similarity(hard, hard), torch.exp(hard @ hard.mT) / math.e
+    )
 
 
 def test_a_threshold_above_one_makes_all_others_negatives() -> None:
     z_a, z_b = draw(2, 6, 4), draw(2, 6, 4, seed=1)
     y_a, y_b = soft_labels(2, 6, 3), soft_labels(2, 6, 3, seed=1)
-    found = pnp_contrast(z_a, z_b, y_a, y_b, 0.5, threshold=1.1)
+    found = past_negatives.pnp_contrast(z_a, z_b, y_a, y_b, 0.5, threshold=1.1)
     torch.testing.assert_close(found, nt_xent(z_a, z_b, 0.5))
 
 
@@ -173,7 +168,7 @@ def test_the_loss_is_the_loop_over_the_equation() -> None:
     z_a, z_b = draw(2, 6, 4), draw(2, 6, 4, seed=1)
     y_a, y_b = soft_labels(2, 6, 3), soft_labels(2, 6, 3, seed=1)
     tau, mu = 0.5, 0.9
-    found = pnp_contrast(z_a, z_b, y_a, y_b, tau, mu)
+    found = past_negatives.pnp_contrast(z_a, z_b, y_a, y_b, tau, mu)
     sizes = set()
     for m in range(2):
         expected = 0.0
@@ -199,39 +194,39 @@ def test_the_loss_is_the_loop_over_the_equation() -> None:
 def test_an_anchor_without_a_negative_repels_all_others() -> None:
     # Images 0 to 2 are labelled alike; image 3 differs and is the only negative that they have.
     y = torch.tensor([[[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]])
-    assert negative_pool(y, y, 0.999)[0, 0].tolist() == [False, False, False, True]
+    assert past_negatives.negative_pool(y, y, 0.999)[0, 0].tolist() == [False, False, False, True]
     same = torch.full((1, 4, 2), 0.5, dtype=torch.float64)
-    assert negative_pool(same, same, 0.999).sum().item() == 4 * 3
+    assert past_negatives.negative_pool(same, same, 0.999).sum().item() == 4 * 3
     z_a, z_b = draw(1, 4, 3), draw(1, 4, 3, seed=1)
     torch.testing.assert_close(
-        pnp_contrast(z_a, z_b, same, same, 0.5, 0.999), nt_xent(z_a, z_b, 0.5)
+        past_negatives.pnp_contrast(z_a, z_b, same, same, 0.5, 0.999), nt_xent(z_a, z_b, 0.5)
     )
 
 
 @pytest.fixture
-def learner() -> PastNegativesLearner:
-    options = PastNegatives(
+def learner() -> past_negatives.PastNegativesLearner:
+    options = past_negatives.PastNegatives(
         projector_widths=(6, 4), temperature=0.5, negative_threshold=0.99, cluster_weight=0.25
     )
     return options.build(NETWORK, 5, 3)
 
 
 def test_the_first_round_chooses_by_the_current_model_and_later_ones_by_the_past(
-    learner: PastNegativesLearner,
+    learner: past_negatives.PastNegativesLearner,
 ) -> None:
     state = repeat(learner.new(torch.Generator().manual_seed(0)), 2)
     past = repeat(learner.new(torch.Generator().manual_seed(1)), 2)
     views = [torch.rand(2, 5, 1, 6, 6, generator=torch.Generator().manual_seed(k)) for k in (2, 3)]
-    assert not learner.memory(past)[KNOWN].any()  # a new client has no past
-    memory = {**learner.memory(past), KNOWN: torch.tensor([False, True])}
+    assert not learner.memory(past)[past_negatives.KNOWN].any()  # a new client has no past
+    memory = {**learner.memory(past), past_negatives.KNOWN: torch.tensor([False, True])}
 
     z_a, z_b, c_a, c_b = learner.both_heads(state, views)
     labels_of_past = [
         torch.softmax(learner.head(past, learner.encoder(past, x)), dim=2) for x in views
     ]
     clusters = cluster_contrast(c_a, c_b, 1.0)
-    by_current = pnp_contrast(z_a, z_b, c_a, c_b, 0.5, 0.99) + 2.0 * clusters
-    by_past = pnp_contrast(z_a, z_b, *labels_of_past, 0.5, 0.99) + 0.25 * clusters
+    by_current = past_negatives.pnp_contrast(z_a, z_b, c_a, c_b, 0.5, 0.99) + 2.0 * clusters
+    by_past = past_negatives.pnp_contrast(z_a, z_b, *labels_of_past, 0.5, 0.99) + 0.25 * clusters
     found = learner.loss(state, memory, views, None)
     torch.testing.assert_close(found, torch.stack([by_current[0], by_past[1]]))
     assert abs(float(by_past[1] - by_current[1])) > 1e-3

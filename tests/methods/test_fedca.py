@@ -12,13 +12,8 @@ from fedrepro.methods.data.federation import ImageSet
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.federated import loop
 from fedrepro.methods.federated.base import Round, Task
+from fedrepro.methods.federated.self_supervised import fedca
 from fedrepro.methods.federated.self_supervised._features import batchwise
-from fedrepro.methods.federated.self_supervised.fedca import (
-    DICTIONARY,
-    FedCA,
-    alignment,
-    nt_xent_with_dictionary,
-)
 from fedrepro.methods.federated.self_supervised.feddc import CENTROIDS, FedDC
 from fedrepro.methods.federated.self_supervised.fedsimclr import FedSimCLR
 from fedrepro.methods.nn.layers import BatchNorm
@@ -30,7 +25,7 @@ from tests.methods.conftest import make_task, one_round
 
 NETWORK: dict[str, Any] = {"projector_widths": (6, 4), "temperature": 0.3}
 OPTIONS: dict[str, Any] = {"local_epochs": 1, "batch_size": 4, "learning_rate": 0.01}
-METHOD = FedCA(rounds=3, queue_size=6, **OPTIONS, **NETWORK)
+METHOD = fedca.FedCA(rounds=3, queue_size=6, **OPTIONS, **NETWORK)
 PUBLIC = torch.randint(
     256, (15, 1, 6, 6), dtype=torch.uint8, generator=torch.Generator().manual_seed(0)
 )
@@ -50,7 +45,7 @@ def with_base(task: Task) -> Task:
 def test_the_contrast_equals_a_plain_loop() -> None:
     z_i, z_j = (unit(torch.randn(2, 5, 4, dtype=torch.float64)) for _ in range(2))
     dictionary = unit(torch.randn(7, 4, dtype=torch.float64))
-    losses = nt_xent_with_dictionary(z_i, z_j, dictionary, 0.3)
+    losses = fedca.nt_xent_with_dictionary(z_i, z_j, dictionary, 0.3)
     for model in range(2):
         z = [*z_i[model], *z_j[model]]
         total = 0.0
@@ -63,7 +58,7 @@ def test_the_contrast_equals_a_plain_loop() -> None:
 
 def test_without_a_dictionary_the_contrast_is_simclrs() -> None:
     z_i, z_j = (unit(torch.randn(2, 5, 4)) for _ in range(2))
-    found = nt_xent_with_dictionary(z_i, z_j, torch.zeros(0, 4), 0.5)
+    found = fedca.nt_xent_with_dictionary(z_i, z_j, torch.zeros(0, 4), 0.5)
     torch.testing.assert_close(found, nt_xent(z_i, z_j, 0.5))
 
 
@@ -72,7 +67,7 @@ def test_alignment_is_the_mean_squared_distance() -> None:
     for model in range(2):
         pairs = zip(h[model], target[model], strict=True)
         expected = sum(sum((a - b) ** 2 for a, b in zip(x, y, strict=True)) for x, y in pairs) / 3
-        assert alignment(h, target)[model].item() == pytest.approx(float(expected), abs=1e-12)
+        assert fedca.alignment(h, target)[model].item() == pytest.approx(float(expected), abs=1e-12)
 
 
 def test_alignment_pulls_to_the_pre_trained_encoder_on_public_images() -> None:
@@ -94,7 +89,9 @@ def test_the_dictionary_holds_everybodys_features_of_the_last_round() -> None:
     assert set(first.shared) == {"weights"}
     assert upload.per_client["features"]["count"].tolist() == [6, 4, 6]
     shared = METHOD.broadcast(Round(task, 1, clients), server).shared
-    assert torch.equal(shared["features"][DICTIONARY], upload.per_client["features"]["features"])
+    assert torch.equal(
+        shared["features"][fedca.DICTIONARY], upload.per_client["features"]["features"]
+    )
 
 
 def test_uploaded_features_are_those_of_a_clients_own_images() -> None:
@@ -117,7 +114,7 @@ def test_without_alignment_the_first_round_is_fedsimclrs() -> None:
     task = with_base(make_task((8, 8)))
     # Adam would blow up the rounding of gradients that are nearly zero.
     options = {**OPTIONS, "rounds": 1, "learning_rate": 0.1, "optimizer": "sgd"}
-    ours = loop.run(FedCA(**options, **NETWORK, alignment_weight=0.0), task).encoder
+    ours = loop.run(fedca.FedCA(**options, **NETWORK, alignment_weight=0.0), task).encoder
     plain = FedSimCLR(**options)
     theirs = loop.run(plain, replace(task, encoder=None)).encoder
     torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)

@@ -9,18 +9,12 @@ from numpy.typing import NDArray
 
 from fedrepro.methods.data.federation import to_float
 from fedrepro.methods.federated.base import Round
-from fedrepro.methods.federated.personalized.fedpac import (
-    Aligned,
-    FedPAC,
-    combination_weights,
-    feature_statistics,
-    simplex_minimum,
-)
+from fedrepro.methods.federated.personalized import fedpac
 from fedrepro.methods.state import part
 from fedrepro.methods.training.local_loss import Batch
 from tests.methods.conftest import make_task, one_round
 
-METHOD = FedPAC(rounds=2, local_epochs=1, batch_size=5, learning_rate=0.01)
+METHOD = fedpac.FedPAC(rounds=2, local_epochs=1, batch_size=5, learning_rate=0.01)
 
 
 def test_first_the_classifier_learns_and_then_the_encoder() -> None:
@@ -45,14 +39,14 @@ def test_alignment_is_the_mean_squared_distance_to_the_centroid() -> None:
     state, centroids = task.new_model("m"), torch.randn(3, 5)
     at = torch.arange(4).view(1, 4)
     found = [
-        Aligned(task, 1, centroids, weight).loss(state, {}, Batch((0,), at, at, 1))
+        fedpac.Aligned(task, 1, centroids, weight).loss(state, {}, Batch((0,), at, at, 1))
         for weight in (0.0, 2.0)
     ]
     train = task.federation.train
     h = task.model.features(state, to_float(train.images[:4])[None])[0]
     expected = 2 * F.mse_loss(h, centroids[train.labels[:4]])
     torch.testing.assert_close((found[1] - found[0])[0], expected)
-    early = Aligned(task, 1, centroids, 2.0).loss(state, {}, Batch((0,), at, at, 0))
+    early = fedpac.Aligned(task, 1, centroids, 2.0).loss(state, {}, Batch((0,), at, at, 0))
     torch.testing.assert_close(early, found[0])
 
 
@@ -97,14 +91,14 @@ def test_the_global_model_has_the_classifiers_averaged_by_size() -> None:
 def test_two_clients_by_hand() -> None:
     # One class, one feature: h = 0 and 2, V = 1 and 3. For client 0, Q = diag(1, 3) + diag(0, 4):
     # α² + 7 (1 - α)² is least at α = 7/8. For client 1, Q = diag(5, 3): α = 3/8 and 5/8.
-    found = combination_weights(torch.tensor([1.0, 3.0]), torch.tensor([[[0.0]], [[2.0]]]))
+    found = fedpac.combination_weights(torch.tensor([1.0, 3.0]), torch.tensor([[[0.0]], [[2.0]]]))
     expected = torch.tensor([[7 / 8, 1 / 8], [3 / 8, 5 / 8]], dtype=torch.float64)
     torch.testing.assert_close(found, expected, atol=1e-6, rtol=0)
 
 
 def test_a_client_keeps_its_own_where_others_are_far_away() -> None:
     means = torch.tensor([[[0.0]], [[1000.0]], [[900.0]]])
-    found = combination_weights(torch.ones(3), means)
+    found = fedpac.combination_weights(torch.ones(3), means)
     assert float(found[0, 0]) > 0.99
 
 
@@ -129,7 +123,7 @@ def best_of_all_supports(q: NDArray[np.float64]) -> float:
 @pytest.mark.parametrize("n", [2, 5, 9])
 def test_the_minimum_is_the_best_of_all_supports(n: int) -> None:
     q = random_quadratic(n, n)
-    found = simplex_minimum(q)
+    found = fedpac.simplex_minimum(q)
     assert found.sum() == pytest.approx(1)
     assert (found >= 0).all()
     assert found @ q @ found == pytest.approx(best_of_all_supports(q), rel=1e-9)
@@ -140,20 +134,22 @@ def test_the_minimum_is_the_best_of_all_supports(n: int) -> None:
 def test_nothing_is_gained_by_moving_weight(n: int, rank: int, scale: float) -> None:
     """Karush, Kuhn and Tucker: the slope is least, and one number, wherever there is weight."""
     q = scale * random_quadratic(n, rank)
-    found = simplex_minimum(q)
+    found = fedpac.simplex_minimum(q)
     slope, least = q @ found, found @ q @ found
     assert (slope >= least - 1e-9 * scale * n).all()
     np.testing.assert_allclose(slope[found > 0], least, rtol=1e-6, atol=1e-9 * scale * n)
 
 
 def test_a_client_without_variance_relies_on_itself() -> None:
-    found = combination_weights(torch.tensor([0.0, 1.0]), torch.tensor([[[0.0]], [[2.0]]]))
+    found = fedpac.combination_weights(torch.tensor([0.0, 1.0]), torch.tensor([[[0.0]], [[2.0]]]))
     torch.testing.assert_close(found[0], torch.tensor([1.0, 0.0], dtype=torch.float64))
 
 
 def test_statistics_by_hand() -> None:
     h = torch.tensor([[1.0, 0.0], [3.0, 0.0], [0.0, 2.0], [0.0, 2.0]])
-    variance, means = feature_statistics(h, torch.tensor([0, 0, 2, 2]), 3, torch.tensor([0, 2]))
+    variance, means = fedpac.feature_statistics(
+        h, torch.tensor([0, 0, 2, 2]), 3, torch.tensor([0, 2])
+    )
     torch.testing.assert_close(means, torch.tensor([[1.0, 0], [0, 0], [0, 1.0]]).double())
     # Σ_y P(y) E|h|² - P(y)² |E h|² = (1 + 9 + 4 + 4) / 4 - 1 - 1, over n = 4.
     assert float(variance) == pytest.approx((18 / 4 - 2) / 4)

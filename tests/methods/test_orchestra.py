@@ -9,13 +9,7 @@ from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.federated.base import Message, Round, Task
 from fedrepro.methods.federated.client_memory import ClientStates
 from fedrepro.methods.federated.loop import run
-from fedrepro.methods.federated.self_supervised.featarc import (
-    AlignedViews,
-    FeatARC,
-    FeatARCMemory,
-    Groups,
-    feature_agreement,
-)
+from fedrepro.methods.federated.self_supervised import featarc
 from fedrepro.methods.federated.self_supervised.fedsimclr import FedSimCLR
 from fedrepro.methods.federated.self_supervised.orchestra import FederatedOrchestra
 from fedrepro.methods.objectives._memory import unit
@@ -103,7 +97,7 @@ def test_clients_may_only_cluster_in_the_first_round() -> None:
     assert not torch.allclose(second.weights["turns.weight"], first.weights["turns.weight"])
 
 
-FEATARC_METHOD = FeatARC(rounds=2, local_epochs=1, batch_size=5, learning_rate=0.01)
+FEATARC_METHOD = featarc.FeatARC(rounds=2, local_epochs=1, batch_size=5, learning_rate=0.01)
 
 
 def prepared_of_featarc(task: Task) -> Task:
@@ -113,7 +107,7 @@ def prepared_of_featarc(task: Task) -> Task:
 def test_agreement_is_the_mean_cosine() -> None:
     a = torch.tensor([[1.0, 0.0], [2.0, 0.0]])
     b = torch.tensor([[3.0, 0.0], [0.0, 1.0]])
-    assert float(feature_agreement(a, b)) == pytest.approx(0.5)
+    assert float(featarc.feature_agreement(a, b)) == pytest.approx(0.5)
 
 
 def test_loss_loses_lambda_times_the_agreement() -> None:
@@ -124,7 +118,7 @@ def test_loss_loses_lambda_times_the_agreement() -> None:
     losses = []
     for weight in (0.0, 2.0):
         views = ClientViews(task.augmentation, task.federation.train, task.seeds, 0, at[0, :1])
-        work = AlignedViews(task, FEATARC_METHOD.learner(task), views, weight)
+        work = featarc.AlignedViews(task, FEATARC_METHOD.learner(task), views, weight)
         losses.append(work.loss(state, received, Batch((0,), at, at, 0)))
     again = ClientViews(task.augmentation, task.federation.train, task.seeds, 0, at[0, :1])
     x = again(Batch((0,), at, at, 0), 2)[0]
@@ -139,7 +133,7 @@ def test_a_client_takes_the_model_that_sees_as_its_own_does() -> None:
     now = Round(task, 0, torch.arange(3))
     assert FEATARC_METHOD.chosen(now, models, FEATARC_METHOD.new_memory(task)).tolist() == [0, 1, 0]
     own = part(take(models, [1, 0, 1]), "encoder")
-    memory = FeatARCMemory(ClientStates(torch.tensor([True, True, False]), own))
+    memory = featarc.FeatARCMemory(ClientStates(torch.tensor([True, True, False]), own))
     # Clients 0 and 1 hold copies of models 1 and 0; client 2 has none of its own yet.
     assert FEATARC_METHOD.chosen(now, models, memory).tolist() == [1, 0, 0]
 
@@ -156,7 +150,7 @@ def test_models_are_averaged_over_those_who_took_them() -> None:
         torch.testing.assert_close(after.models[name][0], expected)
         assert torch.equal(after.models[name][1], server.models[name][1])
     assert FEATARC_METHOD.encoder(after)["encoder.conv0.weight"].shape[0] == 1  # type: ignore[index]
-    most = Groups(server.models, torch.tensor([1, 0, 1]))
+    most = featarc.Groups(server.models, torch.tensor([1, 0, 1]))
     encoder = FEATARC_METHOD.encoder(most)
     assert torch.equal(encoder["encoder.conv0.weight"], server.models["encoder.conv0.weight"][1:])
 

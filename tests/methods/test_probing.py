@@ -5,18 +5,8 @@ from torch import Tensor
 from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.encoders.cnn import CNN
 from fedrepro.methods.encoders.resnet import ResNet
+from fedrepro.methods.nn import layers
 from fedrepro.methods.nn.classifier import Classifier, dense_head
-from fedrepro.methods.nn.layers import (
-    BatchNorm,
-    Conv2d,
-    Flatten,
-    GlobalAveragePool,
-    Layer,
-    Linear,
-    MaxPool2d,
-    ReLU,
-    Sequential,
-)
 from fedrepro.methods.nn.normalisation import GroupNorm, TwinNorm
 from fedrepro.methods.nn.reached import reached_places, restored, trimmed
 from fedrepro.methods.registry import find
@@ -28,20 +18,19 @@ from fedrepro.methods.training.probing import image_bytes, is_batch_independent
 from tests.methods.conftest import make_task
 
 
-def network(*between: Layer) -> Classifier:
-    encoder = Sequential(
-        Conv2d("encoder.conv", 2, 4, 3, 1, 1), *between, ReLU(), MaxPool2d(2, 2), Flatten(),
-        Linear("encoder.dense", 4 * 3 * 3, 5), ReLU(),
-    )  # fmt: skip
+def network(*between: layers.Layer) -> Classifier:
+    first, dense = layers.Conv2d("encoder.conv", 2, 4, 3, 1, 1), 4 * 3 * 3
+    seen = first, *between, layers.ReLU(), layers.MaxPool2d(2, 2), layers.Flatten()
+    encoder = layers.Sequential(*seen, layers.Linear("encoder.dense", dense, 5), layers.ReLU())
     return Classifier(encoder, 5, dense_head(5, (4,), 3))
 
 
-class Nothing(Layer):
+class Nothing(layers.Layer):
     def __call__(self, state: State, x: Tensor, training: bool = False) -> Tensor:
         return torch.zeros_like(x)
 
 
-class HiddenByZero(BatchNorm):
+class HiddenByZero(layers.BatchNorm):
     """A normalisation whose scale is 0 at the start, as at the end of residual branches."""
 
     def new(self, generator: torch.Generator) -> State:
@@ -57,15 +46,15 @@ class HiddenByZero(BatchNorm):
         (network(), (2, 6, 6), True),
         (dense_head(5, (4,), 3), (5,), True),
         (network(GroupNorm("encoder.n", 4, 2)), (2, 6, 6), True),
-        (network(BatchNorm("encoder.n", 4)), (2, 6, 6), False),
+        (network(layers.BatchNorm("encoder.n", 4)), (2, 6, 6), False),
         (network(TwinNorm("encoder.n", 4, 2)), (2, 6, 6), False),
         (network(Nothing()), (2, 6, 6), False),
         (network(HiddenByZero("encoder.n", 4)), (2, 6, 6), False),
-        (Sequential(GlobalAveragePool(), BatchNorm("n", 2)), (2, 3, 3), False),
+        (layers.Sequential(layers.GlobalAveragePool(), layers.BatchNorm("n", 2)), (2, 3, 3), False),
     ],
 )
 def test_what_treats_images_alone(
-    network: Layer | Classifier, shape: tuple[int, ...], alone: bool
+    network: layers.Layer | Classifier, shape: tuple[int, ...], alone: bool
 ) -> None:
     """A network that sees nothing is not trusted, and a scale of zero hides nothing."""
     assert is_batch_independent(network, *shape) is alone
@@ -104,7 +93,7 @@ def test_bytes_of_an_image_are_what_autograd_really_keeps() -> None:
 CENTRE, CORNER = (slice(1, 2), slice(1, 2)), (slice(1, 3), slice(1, 3))
 
 
-def drawn(network: Layer | Classifier, models: int = 1) -> State:
+def drawn(network: layers.Layer | Classifier, models: int = 1) -> State:
     streams = map(torch.Generator().manual_seed, range(models))
     return concatenate(network.new(stream) for stream in streams)
 

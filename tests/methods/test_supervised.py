@@ -10,14 +10,9 @@ from fedrepro.methods.data.federation import to_float
 from fedrepro.methods.encoders.cnn import CNN
 from fedrepro.methods.federated.base import Message, Round, Task
 from fedrepro.methods.federated.loop import run
+from fedrepro.methods.federated.supervised import heterofl
 from fedrepro.methods.federated.supervised.fedavg import FedAvg
 from fedrepro.methods.federated.supervised.fedprox import Proximal
-from fedrepro.methods.federated.supervised.heterofl import (
-    HeteroFL,
-    PresentClasses,
-    overlapping_average,
-    sliced,
-)
 from fedrepro.methods.federated.supervised.moon import MOON, ModelContrastive, model_contrast
 from fedrepro.methods.federated.supervised.split_mix import SplitMix, ensemble_logits
 from fedrepro.methods.nn.classifier import ENCODER, Classifier, dense_head
@@ -132,7 +127,7 @@ def test_a_projected_contrast_is_of_the_heads_last_hidden_layer() -> None:
     run(MOON(**OPTIONS, projected=True), task)  # type: ignore[arg-type]
 
 
-HETEROFL_METHOD = HeteroFL(
+HETEROFL_METHOD = heterofl.HeteroFL(
     levels=(1.0, 0.5), rounds=2, local_epochs=1, batch_size=5, learning_rate=0.01
 )
 
@@ -155,7 +150,7 @@ def test_each_weight_is_averaged_over_the_clients_that_hold_it() -> None:
     old = {"w": torch.zeros(1, 2, 3), "b": torch.tensor([[7.0, 7.0]])}
     wide = {"w": torch.full((1, 2, 2), 3.0), "b": torch.tensor([[1.0, 5.0]])}
     narrow = {"w": torch.tensor([[[6.0]], [[9.0]]]), "b": torch.tensor([[3.0], [5.0]])}
-    found = overlapping_average(old, [wide, narrow])
+    found = heterofl.overlapping_average(old, [wide, narrow])
     # Held by all three: (3 + 6 + 9) / 3; by the wide one alone: 3; by nobody: the old 0.
     assert found["w"][0].tolist() == [[6.0, 3.0, 0.0], [3.0, 3.0, 0.0]]
     assert found["b"][0].tolist() == [3.0, 5.0]
@@ -164,7 +159,7 @@ def test_each_weight_is_averaged_over_the_clients_that_hold_it() -> None:
 def test_a_slice_is_the_first_channels_and_a_model_of_that_width() -> None:
     make = at_width()
     whole = make(1.0).new(torch.Generator().manual_seed(0))
-    half = sliced(whole, make(0.5).new(torch.Generator()))
+    half = heterofl.sliced(whole, make(0.5).new(torch.Generator()))
     assert half["encoder.conv1.weight"].shape == (1, 2, 2, 3, 3)
     assert torch.equal(half["encoder.conv1.weight"], whole["encoder.conv1.weight"][:, :2, :2])
     assert half["head.0.weight"].shape == (1, 3, 2)
@@ -194,7 +189,7 @@ def test_logits_of_absent_classes_are_zero() -> None:
     task = widths(make_task())
     labels = task.federation.train.labels
     labels[:10] = 1
-    work = PresentClasses(Round(task, 0, torch.tensor([0])), 1.0)
+    work = heterofl.PresentClasses(Round(task, 0, torch.tensor([0])), 1.0)
     batch = Batch((0,), torch.arange(4).view(1, 4), torch.arange(4).view(1, 4), 0)
     logits = work.logits(task.new_model("m"), {}, batch)
     assert bool((logits[:, :, [0, 2]] == 0).all())

@@ -6,15 +6,10 @@ import torch.nn.functional as F
 
 from fedrepro.methods.data.federation import to_float
 from fedrepro.methods.federated.base import Round, Task
+from fedrepro.methods.federated.personalized import scaffold_ft
 from fedrepro.methods.federated.personalized._two_models import PERSONAL, common, personal
 from fedrepro.methods.federated.personalized.apfl import APFL, SHARE
 from fedrepro.methods.federated.personalized.ditto import Ditto, squared_distance
-from fedrepro.methods.federated.personalized.scaffold_ft import (
-    ScaffoldFT,
-    _Corrected,
-    control,
-    effective_steps,
-)
 from fedrepro.methods.federated.supervised.fedavg import FedAvg
 from fedrepro.methods.state import State, concatenate, repeat
 from fedrepro.methods.training.local_loss import Batch, LocalLoss, LocalOptions, TrainedClients
@@ -157,7 +152,7 @@ CURVATURE, MINIMUM = torch.tensor([1.0, 3.0]), torch.tensor([2.0, -1.0])
 
 
 @dataclass(frozen=True)
-class OnQuadratics(ScaffoldFT):
+class OnQuadratics(scaffold_ft.ScaffoldFT):
     """The real method with one weight, and gradients of the quadratics instead of a network's."""
 
     corrected: bool = True
@@ -195,7 +190,7 @@ def test_the_first_round_by_hand(task: Task) -> None:
     server, memory = after_rounds(replace(METHOD, rounds=1), task)
     assert server["head.y"].item() == pytest.approx((0.38 - 0.51) / 2)
     assert memory.control["head.y"][:, 0].tolist() == pytest.approx([-1.9, 2.55])
-    assert control(server)["head.y"].item() == pytest.approx((-1.9 + 2.55) / 2)
+    assert scaffold_ft.control(server)["head.y"].item() == pytest.approx((-1.9 + 2.55) / 2)
 
 
 def test_the_second_round_by_hand(task: Task) -> None:
@@ -210,7 +205,7 @@ def test_the_second_round_by_hand(task: Task) -> None:
             y[i] -= 0.1 * (gradient + correction)
     assert server["head.y"].item() == pytest.approx(sum(y) / 2, abs=1e-6)
     assert memory.control["head.y"][:, 0].tolist() == pytest.approx(means, abs=1e-5)
-    assert control(server)["head.y"].item() == pytest.approx(sum(means) / 2, abs=1e-5)
+    assert scaffold_ft.control(server)["head.y"].item() == pytest.approx(sum(means) / 2, abs=1e-5)
 
 
 def test_corrected_clients_meet_at_the_common_minimum_and_drifting_ones_do_not(task: Task) -> None:
@@ -224,7 +219,7 @@ def test_corrected_clients_meet_at_the_common_minimum_and_drifting_ones_do_not(t
 def test_clients_that_stay_away_move_the_servers_variate_less(task: Task) -> None:
     server, memory, alone = METHOD.start(task, 0), METHOD.new_memory(task), torch.tensor([1])
     _, _, after = one_round(METHOD, Round(task, 0, alone), server, memory)
-    assert control(after)["head.y"].item() == pytest.approx(2.55 / 2)
+    assert scaffold_ft.control(after)["head.y"].item() == pytest.approx(2.55 / 2)
     assert memory.control["head.y"][:, 0].tolist() == pytest.approx([0.0, 2.55])
 
 
@@ -235,7 +230,7 @@ def test_effective_steps_are_how_far_torch_goes(steps: int, momentum: float) -> 
     for _ in range(steps):
         y.grad = torch.ones(1)
         optimizer.step()
-    expected = -0.1 * float(effective_steps(torch.tensor([steps]), momentum))
+    expected = -0.1 * float(scaffold_ft.effective_steps(torch.tensor([steps]), momentum))
     assert y.item() == pytest.approx(expected, rel=1e-5)
 
 
@@ -247,7 +242,7 @@ def test_the_correction_is_added_to_the_gradient() -> None:
     correction = {name: torch.randn_like(value) for name, value in state.items()}
     index = torch.stack(list(task.federation.train_of))
     work, batch = (
-        _Corrected(task.model, task.federation.train, None),
+        scaffold_ft._Corrected(task.model, task.federation.train, None),
         Batch((0, 1), index, index, 0),
     )
     plain, moved = (
@@ -259,9 +254,11 @@ def test_the_correction_is_added_to_the_gradient() -> None:
 
 
 def test_variates_travel_both_ways_and_running_statistics_have_none() -> None:
-    task, method = make_task((4, 4)), ScaffoldFT()
+    task, method = make_task((4, 4)), scaffold_ft.ScaffoldFT()
     server = method.start(task, 0)
-    assert set(control(server)) == {name for name in server if not name.startswith("control.")}
+    assert set(scaffold_ft.control(server)) == {
+        name for name in server if not name.startswith("control.")
+    }
     clients = torch.arange(2)
     download, upload, _ = one_round(method, Round(task, 0, clients), server)
     assert download.shared.keys() == upload.per_client.keys() == {"weights", "control"}

@@ -5,47 +5,34 @@ from typing import get_args
 
 import pytest
 
+from fedrepro.benchmark import results
 from fedrepro.benchmark.audit.findings import Finding
 from fedrepro.benchmark.claims.answer import ClaimAnswer, ClaimResult, ClaimWord, Comparison
 from fedrepro.benchmark.judging.answers import Lead, TableAnswer
-from fedrepro.benchmark.results import (
-    CellResult,
-    ChoiceResult,
-    Departure,
-    Detail,
-    FirstLines,
-    Provenance,
-    Report,
-    RunSummary,
-    Series,
-    TableResult,
-    Universe,
-    Verdict,
-)
 from fedrepro.benchmark.spec.choices import Alternative, Unstated
 from fedrepro.benchmark.stats.intervals import Interval
 
 BEST = Alternative("best", "the best", "text says best", "Table 3", at="best")
 FRESH = Alternative("fresh", "a fresh run", "it may", "Eq. 2", at="final")
 ROUND = Unstated("which round is read", "the last", "usual", "round", alternatives=(BEST, FRESH))
-CHOICES = (ChoiceResult(None, ROUND, "fresh"),)
-SHARED = Departure("clients.data", "stl10", "digits", "ships with scikit-learn")
+CHOICES = (results.ChoiceResult(None, ROUND, "fresh"),)
+SHARED = results.Departure("clients.data", "stl10", "digits", "ships with scikit-learn")
 
 
 def cell(
     row: tuple[str, ...],
     column: tuple[str, ...],
     published: str,
-    detail: Detail,
+    detail: results.Detail,
     trials: tuple[float | None, ...] = (),
-) -> CellResult:
+) -> results.CellResult:
     values = [value for value in trials if value is not None]
     mean = sum(values) / len(values) if values else None
     place = row, column, "empirical", "accuracy", "%", published, None, trials, mean
     spread = (None, None) if mean is None else (1.0, (mean - 2.0, mean + 2.0))
-    verdict = Verdict(detail, f"because of {detail.lower()}", difference=mean)
+    verdict = results.Verdict(detail, f"because of {detail.lower()}", difference=mean)
     run = "abcdef0123456789" if values else None
-    return CellResult(*place, *spread, verdict, run, "fedrepro run toy --tables 3")
+    return results.CellResult(*place, *spread, verdict, run, "fedrepro run toy --tables 3")
 
 
 ANSWER = ClaimAnswer(
@@ -82,7 +69,7 @@ def claim_that(word: ClaimWord) -> ClaimResult:
 
 
 @pytest.fixture(scope="session")
-def worded(report: Report) -> Report:
+def worded(report: results.Report) -> results.Report:
     """The report with a claim of every word in its first table."""
     claims = tuple(map(claim_that, get_args(ClaimWord)))
     first, *others = report.tables
@@ -90,7 +77,7 @@ def worded(report: Report) -> Report:
 
 
 @pytest.fixture(scope="session")
-def report() -> Report:
+def report() -> results.Report:
     cells = (
         cell(("CP-CFL", "SimCLR"), ("15", "T = 40"), "76.80", "SCALED", (80.0, 82.0, None)),
         cell(("CP-CFL", "SimCLR"), ("15", "Best"), "77.10", "NOT RUN"),
@@ -100,24 +87,28 @@ def report() -> Report:
         "beats", "CP-CFL beats FedAvg", "'CP-CFL|*' > 'FedAvg|*'", "it beats FedAvg", "%",
         "supported", "by 32.67", ANSWER, COMPARISONS[:1],
     )  # fmt: skip
-    curve = Series(
+    curve = results.Series(
         "curves", "accuracy by round", "round", "accuracy (%)",
         lines={"CP-CFL": [([1.0, 2.0], [50.0, 80.0]), ([1.0, 2.0], [55.0, 82.0])]},
     )  # fmt: skip
-    choices = Series(
+    choices = results.Series(
         "choices", "choices", "round", "client", matrix=[[0, 1], [0, 1]], groups=[0, 1]
     )
-    counts = Series("counts", "images", "client", "class", matrix=[[20, 5], [0, 20]], groups=[0, 1])
-    points = Series("points", "a map", "", "", lines={"class 0": [([0.5, 1.0], [2.0, -1.0])]})
-    grid = Series("pictures", "", "", "", pictures={"a face": [[[0], [255]], [[9], [90]]]})
+    counts = results.Series(
+        "counts", "images", "client", "class", matrix=[[20, 5], [0, 20]], groups=[0, 1]
+    )
+    points = results.Series(
+        "points", "a map", "", "", lines={"class 0": [([0.5, 1.0], [2.0, -1.0])]}
+    )
+    grid = results.Series("pictures", "", "", "", pictures={"a face": [[[0], [255]], [[9], [90]]]})
     finding = Finding(
         "toy/granularity/3", "toy", ("3", "figure-4"), "granularity",
         "76.80 is off the grid k/3000", "76.80", "76.77 or 76.83", "inconsistent",
         tuple((table, ("CP-CFL", "SimCLR"), ("15", "T = 40")) for table in ("3", "figure-4")),
     )  # fmt: skip
-    own = Departure("training.rounds", "40", "8", "a fifth")
+    own = results.Departure("training.rounds", "40", "8", "a fifth")
     tables = tuple(
-        TableResult(
+        results.TableResult(
             id=name, title="accuracy & more", section="4.2", kind="empirical", metric="accuracy",
             unit="%", margin=2.0, margin_reason="two SDs", cells=cells, claims=(claim,),
             departures=departures, unstated=(SHARED,), notes=("a note",), panels=panels,
@@ -130,10 +121,10 @@ def report() -> Report:
             ("figure-4", (SHARED,), (curve, choices, counts, points, grid), "NOT RUN", (), ()),
         )
     )  # fmt: skip
-    run = RunSummary(
+    run = results.RunSummary(
         "abcdef0123456789", "cpcfl", (0, 1), 1, 3.5, {"method": "cpcfl"}, {"restarts": 0}
     )
-    provenance = Provenance(
+    provenance = results.Provenance(
         "0.1.0", "deadbeef", True, "2026-11-21T00:00:00+00:00", "fedrepro run toy", "cpu",
         {"torch": "2.13.0"}, (0, 1), {"digits": {"checksum": "00ff", "release": True}}, 12.0, 20.0,
     )  # fmt: skip
@@ -144,12 +135,14 @@ def report() -> Report:
         ("fresh",): ClaimAnswer("NOT RUN", "r", "", 1),
     }
     places = [f"{one.id}: {own.id}" for one in tables for own in one.claims]
-    universes = tuple(Universe(one, dict.fromkeys(places, own)) for one, own in under.items())
-    return Report(
+    universes = tuple(
+        results.Universe(one, dict.fromkeys(places, own)) for one, own in under.items()
+    )
+    return results.Report(
         "toy", title, "A. Author", 2023, "reduced", None, True, tables, (run,), provenance,
         choices=CHOICES, universes=universes, venue="A Venue",
         address="https://doi.org/10.1000/182",
-        first=FirstLines(
+        first=results.FirstLines(
             "Toy: it beats FedAvg, as printed.", "reduced: digits, 2 trials (paper: stl10)",
             ("it beats FedAvg (table 3): yes",), ("tables: 1 pass", "of 2 claims 2 hold"),
         ),

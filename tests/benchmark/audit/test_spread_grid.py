@@ -11,15 +11,7 @@ from hypothesis import strategies as st
 from fedrepro.benchmark.audit.checks import spread_grid
 from fedrepro.benchmark.audit.checks.spread_grid import Asked, is_possible, largest_sd
 from fedrepro.benchmark.audit.rounding import rounded
-from tests.benchmark.audit.small_paper import (
-    cell,
-    mean_and_sd,
-    moments,
-    on_clients,
-    paper,
-    rules,
-    statuses,
-)
+from tests.benchmark.audit import small_paper
 
 
 def ask(mean: str, sd: str, images: int, runs: int, ddof: int) -> Asked:
@@ -31,7 +23,7 @@ def percents(values: Sequence[int], images: int) -> list[Fraction]:
 
 
 def prints(asked: Asked, values: tuple[int, ...]) -> bool:
-    mean, variance = moments(percents(values, asked.images), asked.ddof)
+    mean, variance = small_paper.moments(percents(values, asked.images), asked.ddof)
     low, high = (max(end, Fraction(0)) ** 2 for end in asked.sd)
     return asked.mean[0] <= mean <= asked.mean[1] and low <= variance <= high
 
@@ -59,16 +51,18 @@ def test_what_trying_all_finds_is_possible(runs: int, ddof: int) -> None:
     st.integers(1, 400),
     st.sampled_from([0, 1]),
     st.integers(0, 2),
-    rules,
+    small_paper.rules,
 )
 def test_spread_of_whole_images_is_never_impossible(
     data: st.DataObject, runs: int, images: int, ddof: int, digits: int, rule: str
 ) -> None:
     values = tuple(data.draw(st.lists(st.integers(0, images), min_size=runs, max_size=runs)))
-    text = mean_and_sd(percents(values, images), ddof, digits, rule)
+    text = small_paper.mean_and_sd(percents(values, images), ddof, digits, rule)
     for clients in ({"clients": {"count": 1, "test_size": images}}, {}):
-        made = paper(cell(text, experiment={"method": "m", **clients}), runs=runs)
-        assert statuses(spread_grid.check(made)) == {"consistent"}
+        made = small_paper.paper(
+            small_paper.cell(text, experiment={"method": "m", **clients}), runs=runs
+        )
+        assert small_paper.statuses(spread_grid.check(made)) == {"consistent"}
     asked = ask(*text.split(" ± "), images, runs, ddof)
     assert is_possible(asked)
 
@@ -76,8 +70,8 @@ def test_spread_of_whole_images_is_never_impossible(
 def test_spread_off_the_grid_beside_spreads_on_it() -> None:
     # Three accuracies on ten images: sum 15 of 30; equal ones have no spread, the next is 8.16.
     texts = ["50.0 ± 8.2", "50.0 ± 3.0", "60.0 ± 0.0"]
-    cells = on_clients(texts, {"count": 1, "test_size": 10})
-    wrong, table = spread_grid.check(paper(*cells, runs=3, ddof=0))
+    cells = small_paper.on_clients(texts, {"count": 1, "test_size": 10})
+    wrong, table = spread_grid.check(small_paper.paper(*cells, runs=3, ddof=0))
     assert wrong.status == "inconsistent"
     assert wrong.published == "50.0 ± 3.0"
     assert wrong.computed == "ddof 0: sum 15 of 30 images, squares 75: the nearest SD is 0.0000"
@@ -86,9 +80,11 @@ def test_spread_off_the_grid_beside_spreads_on_it() -> None:
 
 def test_spread_beyond_what_percentages_can_have() -> None:
     given = {"experiment": {"method": "m", "clients": {"count": 100}}}
-    mean = cell("90.0", column="mean", **given)
+    mean = small_paper.cell("90.0", column="mean", **given)
     wrong, _ = spread_grid.check(
-        paper(mean, cell("35.0", column="std", metric="accuracy_sd", **given))
+        small_paper.paper(
+            mean, small_paper.cell("35.0", column="std", metric="accuracy_sd", **given)
+        )
     )
     assert wrong.status == "inconsistent"
     # sqrt(89.95 x 10.05 x 100 / 99), the mean as near to 50 as it prints.
@@ -97,7 +93,7 @@ def test_spread_beyond_what_percentages_can_have() -> None:
 
 @given(st.lists(st.integers(0, 100), min_size=2, max_size=30), st.sampled_from([0, 1]))
 def test_largest_spread_bounds_that_of_any_percentages(values: list[int], ddof: int) -> None:
-    mean, variance = moments(percents(values, 100), ddof)
+    mean, variance = small_paper.moments(percents(values, 100), ddof)
     assert sqrt(variance) <= largest_sd((mean, mean), len(values), ddof) * (1 + 1e-9)
 
 
