@@ -48,14 +48,8 @@ packages = ["mypackage"]
 def run(command: Sequence[str | Path], folder: Path) -> str:
     """What a command prints; it fails with all that it said."""
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "FEDREPRO"))}
-    done = subprocess.run(
-        list(map(str, command)),
-        cwd=folder,
-        env=clean | {"OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
+    env, told = clean | {"OMP_NUM_THREADS": "1"}, {"capture_output": True, "text": True}
+    done = subprocess.run([*map(str, command)], cwd=folder, env=env, timeout=600, **told)
     assert done.returncode == 0, f"{command}: {done.stdout[-3000:]}\n{done.stderr[-3000:]}"
     return done.stdout
 

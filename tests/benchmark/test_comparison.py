@@ -316,10 +316,8 @@ def test_words_cells_and_claims_that_differ_are_told(tmp_path, capsys):
     after["tables"][0]["claims"][0]["id"] = "d"
     after["tables"][0]["cells"].append(REPORT["tables"][0]["cells"][0] | {"row": ["B"]})
     assert differing(tmp_path, REPORT, after) == 1
-    assert [
-        [one[name] for name in ("what", "where", "before", "after")]
-        for one in json.loads(capsys.readouterr().out)
-    ] == [
+    names = "what", "where", "before", "after"
+    assert [[one[n] for n in names] for one in json.loads(capsys.readouterr().out)] == [
         ["verdict", "p reduced 3: A @ x", "NOT COMPARED", "FAILED"],
         ["verdict", "p reduced 3: B @ x", "missing", "NOT COMPARED"],
         ["claim", "p reduced 3: c", "HOLDS", "missing"],
@@ -397,6 +395,9 @@ def test_cells_and_claims_that_state_something_else_are_regressions():
     (found,) = moved(with_cells(now, replace(cell, spread="sd 0.5")))
     a, b = (f"70.0 (margin None), spread {spread}" for spread in ("none", "sd 0.5"))
     assert (found.sentence, found.regression) == (f"3: A @ x: spec {a} -> {b}", True)
+    (found,) = moved(with_cells(now, replace(cell, run="other")))
+    shown = "3: A @ x: spec run run -> run other, with other settings"
+    assert (found.sentence, found.regression) == (shown, False)
     old = baseline.recorded(now)
     cells = {place: replace(one, spread=None) for place, one in old.cells.items()}
     (found,) = comparison.check(replace(old, cells=cells), now).movements
@@ -449,15 +450,6 @@ def test_a_gate_in_which_no_fall_can_regress_is_refused():
     first, second = BOTH.tables[0].cells
     both = with_cells(BOTH, first, replace(second, trials=wide))
     assert comparison.check(baseline.recorded(both), both).blind == ("3: B @ x",)
-
-
-def test_a_cell_that_shows_another_run_is_told():
-    (cell,) = report().tables[0].cells
-    (found,) = moved(with_cells(report(), replace(cell, run="other")))
-    assert (found.sentence, found.regression) == (
-        "3: A @ x: spec run run -> run other, with other settings",
-        False,
-    )
 
 
 def test_a_single_trial_is_compared_where_all_trials_of_its_run_stand():

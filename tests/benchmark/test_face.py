@@ -26,14 +26,8 @@ def test_the_page_on_python_runs_as_one_unguarded_script(tmp_path: Path) -> None
     code = code.replace("jobs=2", "jobs=1")  # a worker takes seconds to start
     script = tmp_path / "script.py"
     script.write_text("print('begins')\n" + code, "utf-8")
-    done = subprocess.run(
-        [sys.executable, script],
-        cwd=tmp_path,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    env, told = os.environ | {"OMP_NUM_THREADS": "1"}, {"capture_output": True, "text": True}
+    done = subprocess.run([sys.executable, script], cwd=tmp_path, env=env, timeout=300, **told)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("begins") == 1  # no worker has run the script again
     assert "best-on-average  HOLDS" in re.sub(" +", "  ", done.stdout)
@@ -55,9 +49,7 @@ def test_a_plan_takes_what_a_run_takes() -> None:
     assert (len(chosen.cells), len(chosen.runs), chosen.trials) == (6, 1, 3)
     with pytest.raises(fedrepro.FedreproError, match="did you mean 'cpcfl'"):
         fedrepro.plan("cpcfk")
-
-
-def test_tables_are_named_as_on_the_command_line_too() -> None:
+    # Tables are named as on the command line, too.
     for given in ("11,3", ["11", "3"], (11, 3)):
         assert set(fedrepro.plan("cpcfl", "smoke", tables=given).tables) == {"3", "11"}  # type: ignore[arg-type]
 

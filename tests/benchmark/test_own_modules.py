@@ -225,8 +225,7 @@ def test_its_sources_are_part_of_the_fingerprint(
     config = tiny_config({"method": NAME})
     before = fingerprint.source_of(config)
     assert {"ownpackage/kept.py", helper, "methods/state.py"} <= set(before)
-    place.write_text(HELPER.replace("1 - share", "1.0 - share"))
-    forget()
+    edit(place, HELPER.replace("1 - share", "1.0 - share"))
     assert fingerprint.changed(before, fingerprint.source_of(config)) == [helper]
 
 
@@ -308,8 +307,7 @@ def test_declared_files_are_part_of_the_fingerprint_and_others_are_told(
         "ownpackage/shares.py:8: what os.environ",
         "ownpackage/shares.py:9: what reading 'other.json'",
     ]
-    (package / "shares.json").write_text("[2]")
-    forget()
+    edit(package / "shares.json", "[2]")
     assert fingerprint.changed(before, fingerprint.source_of(config)) == ["ownpackage/shares.json"]
     (package / "shares.json").unlink()
     forget()

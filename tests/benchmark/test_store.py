@@ -19,15 +19,31 @@ from fedrepro.benchmark.errors import FedreproError, StoreError
 from fedrepro.benchmark.judging.evidence import Finished, Missing, find_trial
 from fedrepro.benchmark.printable import without_folders
 from fedrepro.benchmark.store.files import arrays_from, path_segment, seal_of
-from fedrepro.benchmark.store.store import SCHEMA, Store, weights_from
+from fedrepro.benchmark.store.store import SCHEMA, Store, TrialRecord, weights_from
 from fedrepro.methods.outcome import Curve, Outcome
 from tests.benchmark.small_papers import Make
 
 
+@pytest.fixture
+def config(tiny_config: Make) -> RunConfig:
+    return tiny_config()
+
+
+@pytest.fixture
+def saved(store: Store, config: RunConfig, outcome: Outcome) -> TrialRecord:
+    """The first trial of a store, and the only one."""
+    with store.writing():
+        return store.save(config, 0, outcome, {})
+
+
+def file_of(store: Store) -> Path:
+    """The record of the only trial."""
+    return next((store.root / "trials").glob("*/*.json"))
+
+
 def test_what_is_saved_is_found_by_another_reader(
-    store: Store, tiny_config: Make, outcome: Outcome
+    store: Store, config: RunConfig, outcome: Outcome
 ) -> None:
-    config = tiny_config()
     with store.writing():
         store.save(config, 3, outcome, {"wall_s": 1.5})
     reader = Store(store.root, store.source_of)
@@ -48,15 +64,15 @@ def test_what_is_saved_is_found_by_another_reader(
 
 
 def test_equal_outcomes_are_stored_as_equal_bytes(
-    store: Store, tiny_config: Make, outcome: Outcome
+    store: Store, config: RunConfig, outcome: Outcome
 ) -> None:
     def contents() -> dict[str, bytes]:
         return {f.name: f.read_bytes() for f in (store.root / "trials").glob("*/*")}
 
     with store.writing():
-        store.save(tiny_config(), 0, outcome, {})
+        store.save(config, 0, outcome, {})
         first = contents()
-        store.save(tiny_config(), 0, outcome, {})
+        store.save(config, 0, outcome, {})
     assert contents() == first
     assert len(first) == 3
 
@@ -70,19 +86,18 @@ def test_equal_outcomes_are_stored_as_equal_bytes(
     ],
 )
 def test_numbers_that_are_not_finite_and_arrays_of_objects_are_refused(
-    store: Store, tiny_config: Make, outcome: Outcome, changed: Mapping[str, Any], said: str
+    store: Store, config: RunConfig, outcome: Outcome, changed: Mapping[str, Any], said: str
 ) -> None:
-    config = tiny_config()
     with store.writing(), pytest.raises(ValueError, match=said):
         store.save(config, 0, replace(outcome, **changed), {})
     assert store.find(config, 0) is None
 
 
 def test_stale_trials_are_found_where_they_are_asked_for_and_say_what_was_edited(
-    tmp_path: Path, tiny_config: Make, outcome: Outcome
+    tmp_path: Path, config: RunConfig, outcome: Outcome
 ) -> None:
     now = {"methods/a.py": "1", "methods/b.py": "1"}
-    config, store = tiny_config(), Store(tmp_path, lambda config: dict(now))
+    store = Store(tmp_path, lambda config: dict(now))
     with store.writing():
         for edit, hour in (("1", "02"), ("2", "03"), ("3", "01")):
             now["methods/b.py"] = edit
@@ -108,6 +123,7 @@ def test_stale_trials_are_found_where_they_are_asked_for_and_say_what_was_edited
     assert (again.record, again.edited) == (fresh, ())
 
 
+@pytest.mark.usefixtures("saved")
 @pytest.mark.parametrize(
     ("suffix", "damage"),
     [
@@ -118,13 +134,10 @@ def test_stale_trials_are_found_where_they_are_asked_for_and_say_what_was_edited
     ],
 )
 def test_a_damaged_trial_is_told_counts_as_none_and_is_made_again(
-    store: Store, tiny_config: Make, outcome: Outcome, suffix: str, damage: str
+    store: Store, config: RunConfig, outcome: Outcome, suffix: str, damage: str
 ) -> None:
-    config, said = tiny_config(), list[str]()
-    with store.writing():
-        store.save(config, 0, outcome, {})
-    record = next((store.root / "trials").glob("*/*.json"))
-    file = record.with_suffix(suffix)
+    said = list[str]()
+    file = file_of(store).with_suffix(suffix)
     content = file.read_bytes()
     if damage == "gone":
         file.unlink()
@@ -142,16 +155,12 @@ def test_a_damaged_trial_is_told_counts_as_none_and_is_made_again(
     assert len(said) == 1
 
 
+@pytest.mark.usefixtures("saved")
 @pytest.mark.parametrize("place", ["store.json", "record"])
 def test_a_newer_store_is_refused_in_one_sentence(
-    store: Store, tiny_config: Make, outcome: Outcome, place: str
+    store: Store, config: RunConfig, place: str
 ) -> None:
-    config = tiny_config()
-    with store.writing():
-        store.save(config, 0, outcome, {})
-    file = store.root / "store.json"
-    if place == "record":
-        file = next((store.root / "trials").glob("*/*.json"))
+    file = file_of(store) if place == "record" else store.root / "store.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), "schema": SCHEMA + 1}))
     sentence = rf"store was written by a newer fedrepro \(schema {SCHEMA + 1} > {SCHEMA}\)"
     with pytest.raises(StoreError, match=sentence):
@@ -159,23 +168,22 @@ def test_a_newer_store_is_refused_in_one_sentence(
     assert file.exists()
 
 
+@pytest.mark.usefixtures("saved")
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EACCES])
 @pytest.mark.parametrize("at", [(Path, "open"), (os, "fsync"), (Path, "replace")])
 def test_a_disk_that_refuses_is_one_line_and_loses_nothing(
     store: Store,
-    tiny_config: Make,
+    config: RunConfig,
     outcome: Outcome,
     monkeypatch: pytest.MonkeyPatch,
     code: int,
     at: tuple[Any, str],
 ) -> None:
-    config = tiny_config()
 
     def refuse(*args: Any, **kwargs: Any) -> Any:
         raise OSError(code, os.strerror(code))
 
     with store.writing():
-        store.save(config, 0, outcome, {})
         monkeypatch.setattr(*at, refuse)
         with pytest.raises(StoreError, match=os.strerror(code).lower()) as raised:
             store.save(config, 1, outcome, {})
@@ -206,14 +214,14 @@ def test_what_is_no_array_or_unpacks_to_more_than_its_file_is_refused() -> None:
 
 
 def test_why_a_trial_failed_names_no_folder_of_this_machine(
-    store: Store, tiny_config: Make, tmp_path: Path
+    store: Store, config: RunConfig, tmp_path: Path
 ) -> None:
     try:
         (tmp_path / "no data").with_name("mnist").read_bytes()
     except OSError as error:
         message, details = str(error), traceback.format_exc()
     with store.writing():
-        store.save_error(tiny_config(), 0, message, details)
+        store.save_error(config, 0, message, details)
     text = next((store.root / "errors").iterdir()).read_text()
     assert str(Path(__file__).parent) in details
     assert str(tmp_path) in message
@@ -229,12 +237,11 @@ def test_what_is_no_absolute_path_stays(text: str) -> None:
 
 
 def test_a_record_in_another_trials_place_is_not_taken_for_it(
-    store: Store, tiny_config: Make, outcome: Outcome
+    store: Store, config: RunConfig, outcome: Outcome
 ) -> None:
-    config = tiny_config()
     with store.writing():
         store.save(config, 0, replace(outcome, arrays={}, encoder=None), {})
-    file = next((store.root / "trials").glob("*/*.json"))
+    file = file_of(store)
     file.rename(file.with_name(file.name.replace("seed0", "seed1")))
     assert Store(store.root, store.source_of).find(config, 1) is None
 
@@ -252,14 +259,10 @@ def test_a_record_in_another_trials_place_is_not_taken_for_it(
     ids=str,
 )
 def test_a_sealed_record_whose_parts_are_not_of_their_kind_is_damaged(
-    store: Store, tiny_config: Make, outcome: Outcome, part: dict[str, Any]
+    store: Store, config: RunConfig, saved: TrialRecord, part: dict[str, Any]
 ) -> None:
-    config = tiny_config()
-    with store.writing():
-        saved = store.save(config, 0, outcome, {})
-    file = next((store.root / "trials").glob("*/*.json"))
     plain = {**saved.as_dict(), **part}
-    file.write_text(json.dumps({**plain, "sha256": seal_of(plain)}))
+    file_of(store).write_text(json.dumps({**plain, "sha256": seal_of(plain)}))
     assert Store(store.root, store.source_of).find(config, 0) is None
     assert not list(Store(store.root, store.source_of).records())
 

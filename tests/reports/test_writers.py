@@ -137,11 +137,8 @@ def test_csv_has_a_line_for_every_cell_and_reads_back(report: Report) -> None:
     lines = list(csv.DictReader(io.StringIO(csv_format.render([known, known]))))
     assert len(lines) == 2 * sum(len(one.cells) for one in (*known.tables, *known.controls))
     assert lines[0]["row"] == "CP-CFL|SimCLR"
-    assert (lines[0]["published"], lines[0]["mean"], lines[0]["trials"]) == (
-        "76.80",
-        "81.0",
-        "80 82 ",
-    )
+    first = [lines[0][name] for name in ("published", "mean", "trials")]
+    assert first == ["76.80", "81.0", "80 82 "]
     assert lines[1]["verdict"] == "NOT RUN"
 
 
@@ -171,11 +168,8 @@ def test_the_schema_holds_the_report_and_refuses_another_word(report: Report) ->
     document = json.loads(json_format.render([report]))
     assert kind.validate_json(json.dumps(document)) == report
     table = document["tables"][0]
-    words = (
-        (table, "word"),
-        (table["cells"][0]["verdict"], "detail"),
-        (table["claims"][0]["answer"], "word"),
-    )
+    (cell, *_), (claim, *_) = table["cells"], table["claims"]
+    words = (table, "word"), (cell["verdict"], "detail"), (claim["answer"], "word")
     for place, name in words:
         right, place[name] = place[name], "MAYBE"
         with pytest.raises(ValidationError):
@@ -198,11 +192,8 @@ def test_every_table_of_a_paper_compiles(id: str, tmp_path: Path) -> None:
     # So many tables without a page between them are more than TeX keeps.
     text = text.replace(r"\end{table}", "\\end{table}\n\\clearpage")
     (tmp_path / "report.tex").write_text(PAGE % f"\n{text}\n", "utf-8")
-    done = subprocess.run(
-        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "report.tex"],
-        cwd=tmp_path,
-        capture_output=True,
-    )
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "report.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True)
     said = done.stdout.decode("utf-8", "replace")
     assert done.returncode == 0, said[-2000:]
     assert "Missing character" not in (tmp_path / "report.log").read_text("utf-8", "replace")
