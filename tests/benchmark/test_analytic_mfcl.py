@@ -224,12 +224,9 @@ def test_plain_layers_are_measured_as_torchs_are() -> None:
 def test_first_layers_of_a_network_are_those_of_the_paper_where_it_is_a_vgg() -> None:
     assert first_layers(VGG(), 3, 32, 2) == client_autoencoder(2).module
     own = first_layers(ResNet(50), 3, 64, 4)
-    convolutions = [
-        (one.inputs, one.outputs, one.kernel, one.stride)
-        for one in own
-        if isinstance(one, Convolution)
-    ]
-    assert convolutions == [(3, 64, 7, 2), (64, 64, 1, 1), (64, 64, 3, 1), (64, 256, 1, 1)]
+    found = [one for one in own if isinstance(one, Convolution)]
+    sizes = [(one.inputs, one.outputs, one.kernel, one.stride) for one in found]
+    assert sizes == [(3, 64, 7, 2), (64, 64, 1, 1), (64, 64, 3, 1), (64, 256, 1, 1)]
     assert [i for i, one in enumerate(own) if isinstance(one, Pooling)] == [1]
     assert measure_layers(own, 64)[1] == 16
 

@@ -47,9 +47,8 @@ def refused(holds, of=MAIN):
 
 def test_precedence_and_association_are_those_of_arithmetic():
     side = parse("1 - 2 * 'a' / 4 - (5 - 6) > 0").sides[0]
-    inner = Arithmetic(
-        "/", Arithmetic("*", Number(Decimal(2)), Cells((("a",),))), Number(Decimal(4))
-    )
+    product = Arithmetic("*", Number(Decimal(2)), Cells((("a",),)))
+    inner = Arithmetic("/", product, Number(Decimal(4)))
     brackets = Arithmetic("-", Number(Decimal(5)), Number(Decimal(6)))
     expected = Arithmetic("-", Arithmetic("-", Number(Decimal(1)), inner), brackets)
     assert side == expected

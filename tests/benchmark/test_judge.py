@@ -169,7 +169,7 @@ def test_what_must_be_known_of_the_data_is_a_note_or_a_departure(released):
     assert ("data.digits/train" in verdict.reason) is not released
 
 
-def test_pretraining_on_data_that_are_not_the_release_scales_the_run_that_starts_from_it():
+def test_pretraining_that_failed_is_named_and_on_data_that_are_not_the_release_scales_the_run():
     before = config("simclr")
     run = config("ours", start=before)
     shelf = Shelf().put(run, CLOSE)
@@ -177,6 +177,10 @@ def test_pretraining_on_data_that_are_not_the_release_scales_the_run_that_starts
     report = judged(plan_for("70.10", run=run), shelf.put(before, CLOSE))
     assert only(report).verdict.detail == "SCALED"
     assert report.scaled
+    failing = Shelf(errors={(before, 0): "diverged at round 1"})
+    found = only(judged(plan_for("70.10", run=run), failing))
+    assert found.verdict.word == "FAILED"
+    assert "simclr on digits" in found.verdict.reason
 
 
 def test_nothing_stored_is_not_run_and_a_failure_is_an_error():
@@ -190,14 +194,6 @@ def test_nothing_stored_is_not_run_and_a_failure_is_an_error():
     assert (stale.word, "methods/a.py" in stale.reason) == ("NOT RUN", True)
     blocked = verdict(Shelf(), not_run={OURS.key: "stl10 is missing"})
     assert (blocked.word, blocked.reason) == ("NOT RUN", "stl10 is missing.")
-
-
-def test_failed_pretraining_is_named_by_the_cell_that_starts_from_it():
-    before = config("simclr")
-    plan = plan_for("70.10", run=config("ours", start=before))
-    found = only(judged(plan, Shelf(errors={(before, 0): "diverged at round 1"})))
-    assert found.verdict.word == "FAILED"
-    assert "simclr on digits" in found.verdict.reason
 
 
 @pytest.mark.parametrize("departures", [(), (SCALED,)])
@@ -300,11 +296,23 @@ def test_numbers_that_were_only_recomputed_are_a_result_where_nothing_waits_for_
         assert exit_code([fine, now, fine]) == code
 
 
-def test_a_metric_or_round_that_was_not_measured_is_an_error():
-    assert single("70.10", CLOSE, metric="f1_macro").verdict.word == "FAILED"
-    found = single("70.10", CLOSE, read=9)
-    assert found.verdict.word == "FAILED"
-    assert "round 9" in found.verdict.reason
+@pytest.mark.parametrize(
+    ("text", "more", "word", "said"),
+    [
+        ("70.10", {"metric": "f1_macro"}, "FAILED", ""),  # was not measured
+        ("70.10", {"read": 9}, "FAILED", "round 9"),
+        ("", {}, "NOT COMPARED", ""),
+        ("70.10", {"margin": None}, "INCONCLUSIVE", ""),
+        ("0.70", {"unit": ""}, "INCONCLUSIVE", "unit"),
+    ],
+)
+def test_what_was_not_measured_or_printed_or_has_no_margin_in_its_unit_is_not_judged(
+    text, more, word, said
+):
+    found = single(text, CLOSE, **more)
+    assert (found.verdict.word, said in found.verdict.reason) == (word, True)
+    if word != "FAILED":
+        assert found.mean == pytest.approx(70.1 if text != "0.70" else 0.701)
 
 
 def test_cells_that_are_no_experiment_keep_their_words():
@@ -318,17 +326,6 @@ def test_cells_that_are_no_experiment_keep_their_words():
         assert (found.run, found.command) == (None, None)
     dash = judged(plan_for("—", run=None, reason="nothing is printed"), Shelf())
     assert "dash" in only(dash).verdict.reason
-
-
-def test_a_measured_cell_without_print_is_shown_and_not_judged():
-    assert single("", CLOSE).verdict.word == "NOT COMPARED"
-    assert single("", CLOSE).mean == pytest.approx(70.1)
-
-
-def test_without_a_margin_in_its_unit_a_cell_is_inconclusive():
-    assert single("70.10", CLOSE, margin=None).verdict.word == "INCONCLUSIVE"
-    found = single("0.70", CLOSE, unit="")
-    assert (found.verdict.word, "unit" in found.verdict.reason) == ("INCONCLUSIVE", True)
 
 
 def test_a_columns_own_margin_goes_before_the_tables_and_holds_in_its_unit():

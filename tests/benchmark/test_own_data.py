@@ -227,27 +227,18 @@ def test_images_that_a_partition_leaves_out_are_said(capsys: Said) -> None:
 def test_an_own_partition_that_trains_on_test_images_is_not_run(
     capsys: Said, learnt: str, tested: str, said: str | None
 ) -> None:
-    text = (
-        FILES["blocks.py"]
-        .replace(
-            "def deal",
-            """def parted(self, train, test):
-        both = ImageSet(*(torch.cat(one) for one in (
-            (train.images, test.images), (train.labels, test.labels))))
-        part = lambda of, a, b: ImageSet(of.images[a:b], of.labels[a:b])
-        return LEARNT, TESTED
-
-    def deal""",
-        )
-        .replace("LEARNT", learnt)
-        .replace("TESTED", tested)
-    )
+    text = FILES["blocks.py"]
     first = "seeds):\n" if "seeds):\n" in text else "Federation:\n"
     at = text.index(first, text.index("def deal")) + len(first)
-    text = f"{text[:at]}        train, test = self.parted(train, test)\n{text[at:]}"
     name = f"mixed{len(learnt + tested)}"
     Path(f"ownlab/{name}.py").write_text(
-        f"import torch\nfrom fedrepro.methods.data.federation import ImageSet\n{text}"
+        f"""import torch
+from fedrepro.methods.data.federation import ImageSet
+{text[:at]}        images, labels = (train.images, test.images), (train.labels, test.labels)
+        both = ImageSet(torch.cat(images), torch.cat(labels))
+        part = lambda of, a, b: ImageSet(of.images[a:b], of.labels[a:b])
+        train, test = {learnt}, {tested}
+{text[at:]}"""
     )
     write_paper("digits", f'"ownlab.{name}"')
     main(["run", "mine", "--profile", "smoke", "--jobs", "0", "--trials", "1"])
@@ -296,16 +287,11 @@ def test_a_spec_that_names_data_by_their_checksum_departs_from_nothing() -> None
 def test_entry_points_give_short_names_and_those_that_are_taken_are_said(
     monkeypatch: Patch, place: Path, capsys: Said
 ) -> None:
-    points = [
-        EntryPoint("stripes", "ownlab.stripes", "fedrepro.sets"),
-        EntryPoint("brier", "ownlab.brier", "fedrepro.metrics"),
-        EntryPoint("mnist", "ownlab.stripes", "fedrepro.sets"),
-        EntryPoint("glyphs-digits", "ownlab.stripes", "fedrepro.sets"),
-        EntryPoint("accuracy", "ownlab.brier", "fedrepro.metrics"),
-        EntryPoint("gone", "ownlab.gone", "fedrepro.sets"),
-        EntryPoint("leaves", "ownlab.leaves", "fedrepro.sets"),
-        EntryPoint("lacks", "ownlab.lacks", "fedrepro.sets"),
-    ]
+    brier = "ownlab.brier", "fedrepro.metrics"
+    points = [EntryPoint(name, *brier) for name in ("brier", "accuracy")]
+    sets = dict.fromkeys(("stripes", "mnist", "glyphs-digits"), "stripes")
+    for name, module in (sets | {one: one for one in ("gone", "leaves", "lacks")}).items():
+        points.append(EntryPoint(name, f"ownlab.{module}", "fedrepro.sets"))
     for name, error in {"leaves": "SystemExit(0)", "lacks": "AttributeError('planted')"}.items():
         broken = FILES["stripes.py"].replace("draw =", f"raise {error}\n        draw =", 1)
         (place / "ownlab" / f"{name}.py").write_text(broken)

@@ -178,13 +178,10 @@ def test_other_classes_do_not_come_in(module: str, name: str, held: list[Any]) -
 @pytest.mark.parametrize(
     "plain",
     [
-        {"tensor": [0, "float32", [1000], [1], True]},
+        *({"tensor": [at, "float32", [2], [1], True]} for at in (-1, 1)),
+        *({"tensor": [0, kind, [2], [1], True]} for kind in ("float64", "nothing")),
+        *({"tensor": [0, "float32", [size], [1], True]} for size in (1000, -2)),
         {"tensor": [0, "float32", [2], [1000], True]},
-        {"tensor": [-1, "float32", [2], [1], True]},
-        {"tensor": [1, "float32", [2], [1], True]},
-        {"tensor": [0, "float64", [2], [1], True]},
-        {"tensor": [0, "float32", [-2], [1], True]},
-        {"tensor": [0, "nothing", [2], [1], True]},
         {"nothing": []},
         {"list": [], "tuple": []},
         {},

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -282,14 +283,8 @@ ATTACK = Reconstruction(victims=4, attack_steps=150)
 
 
 def attacked(norm: str = "twin", modular: bool = True) -> Subject:
-    encoder = ResNet(
-        18,
-        width=16,
-        stem="cifar",
-        client_layers=1,
-        client_norm=norm,  # type: ignore[arg-type]
-        modular=modular,
-    )
+    client: dict[str, Any] = {"client_layers": 1, "client_norm": norm}
+    encoder = ResNet(18, width=16, stem="cifar", modular=modular, **client)
     stream = torch.Generator().manual_seed(0)
     images = torch.randint(0, 256, (9, 1, 8, 8), generator=stream).to(torch.uint8)
     whole = Augmentation((1.0, 1.0), flip_probability=0, jitter_probability=0)
