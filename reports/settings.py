@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ..benchmark.planning.plan import Plan
-from ..benchmark.planning.setting_origin import Told, Unit, common, source_of_defaults, units
+from ..benchmark.planning.setting_origin import Told, common, source_of_defaults, units
 from ..benchmark.spec.model import Origin
 
 INTRODUCTION = Path(__file__).parent / "templates/settings.md"
@@ -27,7 +27,10 @@ def render(plans: Iterable[Plan]) -> str:
         for unit in found:
             own = {path: told for path, told in unit.main.items() if shared.get(path) != told}
             elsewhere = [one for one in unit.elsewhere if one.path in own]
-            lines += [f"### {_heading(unit)}", "", *_table(own, elsewhere)]
+            said = "" if unit.objective is None else f", clients minimise `{unit.objective}`"
+            where = unit.table if unit.table.startswith("figure") else f"Table {unit.table}"
+            lines.append(f"### {_STAGES[unit.stage]} `{unit.name}`{said} ({where})")
+            lines += ["", *_table(own, elsewhere)]
         told = (*shared.values(), *(one for unit in found for one in unit.main.values()))
         modules |= dict.fromkeys(one.origin.text for one in told if one.origin.layer == "default")
     lines += ["## Modules and the sources of their defaults", "", "| module | its papers |"]
@@ -36,12 +39,6 @@ def render(plans: Iterable[Plan]) -> str:
         source = source_of_defaults(module) or "none named: a choice of this suite"
         lines.append(f"| `{_file(module)}` | {_cell(source)} |")
     return "\n".join(lines) + "\n"
-
-
-def _heading(unit: Unit) -> str:
-    objective = "" if unit.objective is None else f", clients minimise `{unit.objective}`"
-    where = unit.table if unit.table.startswith("figure") else f"Table {unit.table}"
-    return f"{_STAGES[unit.stage]} `{unit.name}`{objective} ({where})"
 
 
 def _table(told: Mapping[str, Told], elsewhere: Iterable[Told]) -> list[str]:

@@ -44,8 +44,7 @@ class _Run:
     def sd(self) -> float:
         """Of the trials on the larger side of a wide gap, since some may collapse."""
         gaps = np.append(np.diff(self.values), 0.0)
-        after = int(gaps.argmax()) + 1
-        most = max(self.values[:after], self.values[after:], key=len)
+        most = max(np.split(self.values, [int(gaps.argmax()) + 1]), key=len)
         is_apart = 2 * gaps.max() > np.ptp(self.values) and np.ptp(most) > 0
         values = most if is_apart else self.values
         return float(np.std(values, ddof=1)) if np.ptp(values) > 0 else 0.0

@@ -223,7 +223,9 @@ def answer_table(
     alike = patterns.orderings(replace(pattern, trials=pattern.means[..., None]))
     p = patterns.relabelling_p(pattern.printed, pattern.means)
     true_slope = patterns.reliability(pattern, printed_variance)
-    word, reason = _word(slope, p, true_slope, patterns.distinct_rows(pattern), without, alone)
+    # Rows with trials of their own.
+    own = {row.tobytes() for row in np.nan_to_num(pattern.trials, nan=-1.0)}
+    word, reason = _word(slope, p, true_slope, len(own), without, alone)
     sd = patterns.differences_sd(pattern)
     return TableAnswer(
         metric=metric,

@@ -224,9 +224,10 @@ def load_trials(
     `include_stale`: whether trials of earlier code count where the present one has made none.
     Raises `StoreError` for a record that cannot be read."""
     drawn = [(run, 0) for run in {one.config for one in plan.drawings} if run is not None]
+    whole = replace(plan, trials=plan.looks[-1], asked={}) if plan.looks else plan
     return {
         (run.key, seed): find_trial(store, run, seed, not_run, include_stale)
-        for run, seed in dict.fromkeys((*plan.up_to_last_look().trials_to_run(), *drawn))
+        for run, seed in dict.fromkeys((*whole.trials_to_run(), *drawn))
     }
 
 

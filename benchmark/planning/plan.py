@@ -107,9 +107,6 @@ class Plan:
         planned = (*self.cells, *self.drawings)
         return frozenset(one.config for one in planned if one.config is not None)
 
-    def up_to_last_look(self) -> Self:
-        return replace(self, trials=self.looks[-1], asked={}) if self.looks else self
-
     def as_far_as_reached(self, is_there: Callable[[RunConfig, int], bool]) -> Self:
         """The plan with as many trials of each run as the last interim analysis that it has
         reached, or the first one. Claims need unlike numbers of trials: those of an unfinished

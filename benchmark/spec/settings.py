@@ -9,7 +9,7 @@ import json
 import marshal
 import typing
 from collections.abc import Iterator, Mapping
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -182,9 +182,7 @@ def misfit(value: Any, hint: Any) -> str | None:
     return None
 
 
-@cache
-def _reader(hint: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(hint, config=ConfigDict(strict=True, allow_inf_nan=False))
+_reader = cache(partial(TypeAdapter, config=ConfigDict(strict=True, allow_inf_nan=False)))
 
 
 def _hints(path: str) -> Iterator[Any]:

@@ -143,11 +143,6 @@ def left_out(pattern: Pattern) -> dict[str, Floats | None]:
     return found
 
 
-def distinct_rows(pattern: Pattern) -> int:
-    """How many rows have trials of their own."""
-    return len({row.tobytes() for row in np.nan_to_num(pattern.trials, nan=-1.0)})
-
-
 def differences_sd(pattern: Pattern) -> float | None:
     """The median SD over trials of the difference of two rows, averaged over their columns."""
     known = ~np.isnan(pattern.printed)
