@@ -301,11 +301,6 @@ class Report:
     venue: str | None = None
     on_other_data: tuple[OnOtherData, ...] = ()
 
-    def seeded(self, cell: CellResult) -> list[tuple[int, float]]:
-        seeds = range(len(cell.trials)) if self.external is None else self.external.seeds
-        pairs = zip(seeds, cell.trials, strict=False)
-        return [(seed, value) for seed, value in pairs if value is not None]
-
 
 def named(table: str) -> str:
     """'Table 3', 'Figure 4', or 'Text of 3.5' for numbers of the running text ("text-3.5")."""

@@ -45,9 +45,11 @@ def trials(report: Report) -> Iterator[LongRow]:
         taken = ", ".join([*report.readings, *precision])
         made = {"edited_files": len(report.edited), "series": report.series, "readings": taken}
         for cell in table.cells:
-            for seed, value in report.seeded(cell):
+            seeds = range(len(cell.trials)) if report.external is None else report.external.seeds
+            for seed, value in zip(seeds, cell.trials, strict=False):
                 own = {"seed": seed, "value": value, "departures": len(cell.departures)}
-                yield _place(report, table, cell) | own | made
+                if value is not None:
+                    yield _place(report, table, cell) | own | made
 
 
 def claims(report: Report, tables: Iterable[TableResult]) -> Iterator[LongRow]:

@@ -8,7 +8,6 @@ version or encoder made, is reported and not used.
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,7 +74,3 @@ class TrialFile:
     def refuse(self, why: str) -> None:
         """Says that what was saved is not used; the next state that is saved replaces it."""
         self.say(f"its checkpoint {why}; the trial starts from its beginning")
-
-    def discard(self) -> None:
-        with suppress(OSError):
-            self.path.unlink()

@@ -7,7 +7,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -150,7 +150,8 @@ def _interruptible(
         # the disk and the driver (whose end breaks the pipe of progress) may be there next time.
         passing = isinstance(error, OverdueError | OSError | MemoryError) or is_out_of_memory(error)
         if saved is not None and not passing:
-            file.discard()
+            with suppress(OSError):
+                file.path.unlink()
         raise
     return go_on()
 
