@@ -63,6 +63,7 @@ IFCA = 'row = "IFCA|None"\nseed = 0\n'
 ACCURACY = FLOWER + 'key = "accuracy"\n'
 OF_WANDB = WANDB + 'key = "val/acc"\n'
 OF_MLFLOW = MLFLOW + 'key = "val_acc"\n'
+FIT, LAST = 'key = "metrics_distributed_fit.accuracy"', 'run = "ifca - none"\nround = "final"'
 ONE_RUN = 'tool = "wandb"\nfile = "run.csv"\nkey = "val/acc"\n'
 
 
@@ -71,19 +72,8 @@ ONE_RUN = 'tool = "wandb"\nfile = "run.csv"\nkey = "val/acc"\n'
     [
         (ACCURACY, [OURS], [0.761]),
         (ACCURACY, [OURS + "round = 50", IFCA + 'round = "best"'], [0.77, 0.77]),
-        (
-            FLOWER,
-            [
-                f'{OURS}key = "metrics_distributed_fit.accuracy"',
-                f'{IFCA}key = "losses_centralized"',
-            ],
-            [0.99, 0.5],
-        ),
-        (
-            OF_WANDB + "offset = 1\n",
-            [OURS + 'run = "cpcfl-0"', IFCA + 'run = "ifca - none"\nround = "final"'],
-            [0.761, 0.655],
-        ),
+        (FLOWER, [OURS + FIT, IFCA + 'key = "losses_centralized"'], [0.99, 0.5]),
+        (OF_WANDB + "offset = 1\n", [OURS + 'run = "cpcfl-0"', IFCA + LAST], [0.761, 0.655]),
         (ONE_RUN, [OURS], [0.761]),
         (OF_MLFLOW, [OURS + 'run = "a1"', IFCA + 'run = "b2"'], [0.761, 0.655]),
     ],

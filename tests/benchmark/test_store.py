@@ -172,22 +172,16 @@ def test_a_newer_store_is_refused_in_one_sentence(
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EACCES])
 @pytest.mark.parametrize("at", [(Path, "open"), (os, "fsync"), (Path, "replace")])
 def test_a_disk_that_refuses_is_one_line_and_loses_nothing(
-    store: Store,
-    config: RunConfig,
-    outcome: Outcome,
-    monkeypatch: pytest.MonkeyPatch,
-    code: int,
-    at: tuple[Any, str],
+    store: Store, config: RunConfig, outcome: Outcome, code: int, at: tuple[Any, str]
 ) -> None:
 
     def refuse(*args: Any, **kwargs: Any) -> Any:
         raise OSError(code, os.strerror(code))
 
-    with store.writing():
-        monkeypatch.setattr(*at, refuse)
+    with store.writing(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(*at, refuse)
         with pytest.raises(StoreError, match=os.strerror(code).lower()) as raised:
             store.save(config, 1, outcome, {})
-        monkeypatch.undo()
     assert "\n" not in str(raised.value)
     again = Store(store.root, store.source_of)
     assert again.find(config, 0) is not None

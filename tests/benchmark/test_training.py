@@ -125,18 +125,15 @@ def test_nothing_of_a_trial_is_that_of_its_namesake_in_another_series(tiny_confi
 
 
 @pytest.mark.parametrize(
-    ("value", "name", "unit", "possible"),
+    ("name", "unit", "possible", "others"),
     [
-        (5.63, "accuracy", None, False),
-        (142.7, "accuracy", "%", False),
-        (-76, "accuracy", "%", False),
-        (100.00001, "accuracy", "%", True),
-        (1.0, "accuracy", None, True),
-        (-0.4, "ari", None, True),
-        (1e12, "bits", None, True),
-        (-1, "bits", None, False),
-        (-17.0, "a metric of somebody's own", None, True),
+        ("accuracy", None, 1.0, (5.63,)),
+        ("accuracy", "%", 100.00001, (142.7, -76)),
+        ("ari", None, -0.4, ()),
+        ("bits", None, 1e12, (-1,)),
+        ("a metric of somebody's own", None, -17.0, ()),
     ],
 )
-def test_a_value_outside_of_its_metric_is_told(value, name, unit, possible):
-    assert (outside(value, name, unit) is None) == possible
+def test_a_value_outside_of_its_metric_is_told(name, unit, possible, others):
+    assert outside(possible, name, unit) is None
+    assert None not in [outside(value, name, unit) for value in others]

@@ -21,12 +21,8 @@ from fedrepro.benchmark.store.store import Store
 from fedrepro.methods.outcome import Curve, Outcome
 from tests.benchmark.small_papers import MakePaper
 
-ROWS = {
-    "strong": {"training": {"learning_rate": 0.01}},
-    "weak": {"training": {"learning_rate": 0.02}},
-    "even": {"training": {"learning_rate": 0.03}},
-    "alike": {"training": {"learning_rate": 0.04}},
-}
+RATES = {"strong": 0.01, "weak": 0.02, "even": 0.03, "alike": 0.04}
+ROWS = {name: {"training": {"learning_rate": rate}} for name, rate in RATES.items()}
 MEAN = {0.01: 90.0, 0.02: 50.0, 0.03: 60.0, 0.04: 60.0}
 LOOKS = (5, 10, 20)
 
@@ -98,9 +94,7 @@ def plan(tiny_paper: MakePaper) -> Plan:
     paper = tiny_paper(ROWS, trials=20)
     claims = (Claim("large", "s", "'strong' > 'weak'"), Claim("none", "s", "'even' > 'alike'"))
     cells = tuple(
-        replace(
-            cell, printed=Printed.parse(f"{MEAN[ROWS[cell.row[0]]['training']['learning_rate']]}")
-        )
+        replace(cell, printed=Printed.parse(f"{MEAN[RATES[cell.row[0]]]}"))
         for cell in paper.tables[0].cells
     )
     table = replace(paper.tables[0], claims=claims, cells=cells)

@@ -72,17 +72,10 @@ class CardTensor(Tensor):
 
     @staticmethod
     def __new__(cls, raw: Tensor, requires_grad: bool = False) -> CardTensor:
-        made: CardTensor = torch.Tensor._make_wrapper_subclass(  # type: ignore[attr-defined]
-            cls,
-            raw.size(),
-            strides=raw.stride(),
-            storage_offset=raw.storage_offset(),
-            dtype=raw.dtype,
-            layout=raw.layout,
-            device=torch.device(NAME, 0),
-            requires_grad=requires_grad,
-        )
-        return made
+        place = {"strides": raw.stride(), "storage_offset": raw.storage_offset()}
+        kind = {"dtype": raw.dtype, "layout": raw.layout, "device": torch.device(NAME, 0)}
+        make: Any = torch.Tensor._make_wrapper_subclass  # type: ignore[attr-defined]
+        return make(cls, raw.size(), **place, **kind, requires_grad=requires_grad)
 
     def __init__(self, raw: Tensor, requires_grad: bool = False) -> None:
         self.raw = raw
@@ -95,26 +88,14 @@ class CardTensor(Tensor):
         return self.cpu().tolist()
 
     @classmethod
-    def __torch_dispatch__(
-        cls,
-        func: Any,
-        types: Sequence[type],
-        args: tuple[Any, ...] = (),
-        kwargs: Mapping[str, Any] | None = None,
-    ) -> Any:
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return _run(func, args, kwargs or {})
 
 
 class _OnCard(TorchDispatchMode):
     """Sends operators that make tensors on the card, or mix tensors with its own, to `_run`."""
 
-    def __torch_dispatch__(
-        self,
-        func: Any,
-        types: Sequence[type],
-        args: tuple[Any, ...] = (),
-        kwargs: Mapping[str, Any] | None = None,
-    ) -> Any:
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if _on_card(kwargs.get("device")) or CardTensor in types:
             return _run(func, args, kwargs)

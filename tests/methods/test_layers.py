@@ -64,26 +64,20 @@ def test_linear_equals_torch(models: int, bias: bool) -> None:
 @pytest.mark.parametrize("models", [1, 3])
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize(
-    ("kernel", "stride", "padding", "side"),
+    "shape",  # kernel, stride, padding and side
     [(3, 1, 0, 8), (3, 1, 1, 8), (3, 2, 0, 8), (3, 2, 0, 9), (3, 2, 1, 7), (1, 1, 0, 4),
      (1, 2, 0, 7), (7, 2, 3, 9), (5, 3, 2, 8), (3, 2, 1, 1), (4, 2, 1, 6),
      (3, 2, 1, 2), (3, 2, 0, 4), (1, 1, 0, 1), (1, 1, 1, 1), (4, 2, 1, 2)],
 )  # fmt: skip
 @pytest.mark.parametrize("many_weights", [0, 1 << 18])
 def test_convolution_equals_torch(
-    models: int,
-    bias: bool,
-    kernel: int,
-    stride: int,
-    padding: int,
-    side: int,
-    many_weights: int,
-    monkeypatch: pytest.MonkeyPatch,
+    models: int, bias: bool, shape: list[int], many_weights: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(convolution, "_MANY_WEIGHTS", many_weights)
-    layer = layers.Conv2d("layer", 2, 4, kernel, stride, padding, bias)
+    *kernel, side = shape
+    layer = layers.Conv2d("layer", 2, 4, *kernel, bias)
     x = torch.randn(models, BATCH, 2, side, side)
-    check_against(layer, lambda: nn.Conv2d(2, 4, kernel, stride, padding, bias=bias), x)
+    check_against(layer, lambda: nn.Conv2d(2, 4, *kernel, bias=bias), x)
     assert layer(randomised(layer, models), x).shape[-1] == layer.size(side)
 
 

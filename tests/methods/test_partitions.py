@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -119,14 +121,8 @@ def deal_whole(partition: Partition, trial: int = 0) -> Federation:
     return partition.deal(whole(), whole(4), CLASSES, Seeds(trial))
 
 
-PARTITIONS = [
-    IID(7),
-    DataSplit(5),
-    DataSplit(3),
-    DataSplit(20),
-    Dirichlet(8, alpha=0.5),
-    Dirichlet(30, alpha=0.01),
-]
+DIRICHLET = Dirichlet(8, alpha=0.5), Dirichlet(30, alpha=0.01)
+PARTITIONS = [IID(7), DataSplit(5), DataSplit(3), DataSplit(20), *DIRICHLET]
 
 
 @pytest.mark.parametrize("partition", PARTITIONS, ids=repr)
@@ -188,10 +184,8 @@ def test_images_are_counted_out_by_class() -> None:
     assert not all(map(torch.equal, federation.train_of, other.train_of))
 
 
-BOTH: list[Sampled] = [
-    Quantity(count=20, novel=10, samples=30, test_size=25),
-    DirichletSamples(count=20, novel=10, samples=30, test_size=25),
-]
+QUANTITY = Quantity(count=20, novel=10, samples=30, test_size=25)
+BOTH: list[Sampled] = [QUANTITY, DirichletSamples(count=20, novel=10, samples=30, test_size=25)]
 
 
 def deal_samples(partition: Sampled, train: int = 60, test: int = 50, trial: int = 0) -> Federation:
@@ -230,9 +224,7 @@ def test_novel_clients_take_nothing_from_those_that_train(partition: Sampled) ->
 
 @pytest.mark.parametrize("classes", [1, 2, 3])
 def test_a_client_has_s_classes_with_equally_many_images(classes: int) -> None:
-    federation = deal_samples(
-        Quantity(count=20, novel=10, samples=30, test_size=25, classes=classes)
-    )
+    federation = deal_samples(replace(QUANTITY, classes=classes))
     for row in federation.class_counts().tolist():
         assert sorted(row)[-classes:] == [30 // classes] * classes
         assert sum(row) == 30

@@ -52,16 +52,10 @@ def arms(**means: float) -> dict[str, list[float]]:
 PRINTED = {"A": "60.0", "B": "50.0", "C": "50.0"}
 
 
-@pytest.mark.parametrize(
-    ("a", "word"),
-    [
-        (60.0, "HOLDS"),
-        (56.0, "HOLDS"),
-        (53.0, "SAME DIRECTION"),
-        (50.3, "ABSENT"),
-        (45, "OPPOSITE"),
-    ],
-)
+MEANS = {60.0: "HOLDS", 56.0: "HOLDS", 53.0: "SAME DIRECTION", 50.3: "ABSENT", 45: "OPPOSITE"}
+
+
+@pytest.mark.parametrize(("a", "word"), MEANS.items())
 def test_the_word_follows_the_ratio_to_the_printed_difference(a: float, word: str) -> None:
     found = answered("'A' > 'B'", PRINTED, arms(A=a, B=50))
     assert found.word == word

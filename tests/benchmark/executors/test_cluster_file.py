@@ -15,20 +15,14 @@ def written(folder: Path, text: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("workers", "gpus", "accelerators"),
-    [
-        (4, 0, []),
-        (2, 2, ["0", "1"]),
-        (8, 2, ["0", "0", "0", "0", "1", "1", "1", "1"]),
-        (5, 2, ["0", "0", "0", "1", "1"]),
-    ],
+    ("workers", "gpus", "used"), [(4, 0, ""), (2, 2, "01"), (8, 2, "00001111"), (5, 2, "00011")]
 )
 def test_gpus_are_shared_evenly_by_the_workers_of_a_node(
-    tmp_path: Path, workers: int, gpus: int, accelerators: list[str]
+    tmp_path: Path, workers: int, gpus: int, used: str
 ) -> None:
     text = f'provider = "slurm"\nworkers_per_node = {workers}\ngpus_per_node = {gpus}\n'
     cluster = read_cluster(written(tmp_path, text + "nodes_per_block = 2\nmax_blocks = 3\n"))
-    assert cluster.accelerators == accelerators
+    assert cluster.accelerators == list(used)
     assert cluster.slots == 6 * workers
 
 
