@@ -173,7 +173,7 @@ def test_a_fresh_process_goes_on(tmp_path: Path) -> None:
     theirs.close()
     for config in configs:
         said, result = ours.recv()
-        assert [one.partition(" from ")[0] for one in said] == ["goes on"]
+        assert [one.partition(" from ")[0] for one in said] == ["continues"]
         assert isinstance(result, Done)
         assert_same(result.outcome, undisturbed(config, 0)[0])
     process.join()

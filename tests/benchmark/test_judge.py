@@ -402,7 +402,7 @@ def test_every_table_says_what_it_was_run_on_and_the_report_first_of_all():
     assert report.first.run_on == f"paper: {main.run_on}"
     assert report.first.totals[0] == "tables and figures: 0 pass, 0 fail, 1 open, 1 not compared"
     assert report.first.totals[1:] == (
-        "all tables together: differences 0.95 [0.84, 1.07] times the published",
+        "all tables together: differences are 0.95 [0.84, 1.07] times the published",
         "of 2 claims 2 hold",
         "audit: 0 contradictions among the paper's own numbers",
     )

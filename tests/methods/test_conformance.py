@@ -156,9 +156,9 @@ class IgnoresAugments(FedAvg):
 PLANTED: list[tuple[type[FederatedMethod], str]] = [
     (GlobalNoise, "one seed gives two results: "),
     (OneSeed, "two seeds give one result"),
-    (SeesTheOthers, "what clients send depends on who trains beside them: "),
-    (WeighsPadding, "what clients send depends on who trains beside them: "),
-    (WeighsPaddingALittle, "what clients send depends on who trains beside them: "),
+    (SeesTheOthers, "what clients send depends on who trains with them: "),
+    (WeighsPadding, "what clients send depends on who trains with them: "),
+    (WeighsPaddingALittle, "what clients send depends on who trains with them: "),
     (KeepsElsewhere, "a training that was saved and goes on ends otherwise: "),
     (InPlace, "a step of the server changes in place what it is given: "),
     (TrainsByEvaluating, "the result depends on how often it is evaluated: "),
