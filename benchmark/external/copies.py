@@ -42,9 +42,10 @@ class _Run:
 
     @cached_property
     def sd(self) -> float:
-        """Of the trials on the larger side of a wide gap, since some may collapse."""
+        """Of the trials on the larger side of a wide gap that differ, since some may collapse."""
         gaps = np.append(np.diff(self.values), 0.0)
-        most = max(np.split(self.values, [int(gaps.argmax()) + 1]), key=len)
+        sides = np.split(self.values, [int(gaps.argmax()) + 1])
+        most = max(sides, key=lambda side: (len({*side}) > 1, len(side)))
         is_apart = 2 * gaps.max() > np.ptp(self.values) and np.ptp(most) > 0
         values = most if is_apart else self.values
         return float(np.std(values, ddof=1)) if np.ptp(values) > 0 else 0.0

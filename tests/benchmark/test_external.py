@@ -467,7 +467,7 @@ def test_few_test_images_and_whole_percents_are_no_copies(cpcfl, n, grid):
     rng = np.random.default_rng(10)
     for _ in range(5):
         given = drawn(rng, n, grid, sd=1.0)
-        given["FedAvg|None"][:2] = [10.0, 10.0]  # this one collapses
+        given["FedAvg|None"][: n // 2] = [10.0] * (n // 2)  # this one collapses
         given |= {"IFCA|FedAvg": drawn(rng, n, grid, sd=1.0)["IFCA|None"]}  # no better than it
         assert told_of(cpcfl, given, "copies") | told_of(cpcfl, given, "same trials") == set()
     said = "of so few digits do not show" in str(judged(cpcfl, rows_of(given)).external)
