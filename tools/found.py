@@ -101,7 +101,7 @@ def why(claim: ClaimResult) -> str:
 def plain(said: str) -> str:
     """A text of reports with what must be known of a claim behind what is said of it."""
     said = re.sub(r"( \([^()]*\))( is open| is seen)", r"\2\1", said)
-    return said.replace("a control of", "a [control](docs/glossary.md) of")
+    return said.replace("controls of", "[controls](docs/glossary.md) of")
 
 
 def numbers(report: Report, table: TableResult, claim: ClaimResult) -> str:

@@ -188,7 +188,7 @@ def _of_csv(file: Path) -> RawParts:
         first = text.readline()
     named = SEPARATOR.match(first)
     mark = named[1] if named else max(",;\t", key=first.count)
-    table = pd.read_csv(file, sep=mark, skiprows=1 if named else 0)
+    table = pd.read_csv(file, sep=mark, skiprows=(skipped := int(named is not None)))
     for i, name in enumerate(map(str, table)):  # an index, or what marks at the ends of lines make
         is_spare = table[name].isna().all() or (i == 0 and table[name].dtype.kind == "i")
         table = table.drop(columns=name) if is_spare and name == f"Unnamed: {i}" else table
@@ -196,7 +196,7 @@ def _of_csv(file: Path) -> RawParts:
         said = "it needs label, split ('train', 'test') and a column for each pixel"
         raise DataError(f"{file} lacks the column '{lacking[0]}'; {said}")
     if (empty := table.isna().any(axis=1)).any():
-        raise DataError(f"{file}, line {2 + int(empty.argmax())}: there is an empty cell")
+        raise DataError(f"{file}, line {2 + skipped + int(empty.argmax())}: there is an empty cell")
     pictures = table.drop(columns=["label", "split"])
     _refuse_disorder(file, list(map(str, pictures)))
     pixels = pictures.to_numpy()

@@ -66,8 +66,8 @@ class DataAvailability:
                 dealt = partition.deal(train.portion, test.portion, train.n_classes, Seeds(0))
                 if not is_known:
                     name = clients["partition"]
-                    said = self._leak(dealt, train.portion, test.portion, wanted["name"], name)
-                    self._dealt[key] = said and f"{name} {said}"
+                    leak = self._leak(dealt, train.portion, test.portion, wanted["name"], name)
+                    self._dealt[key] = leak
             except ValueError as error:
                 said = registry.told(error, [clients["partition"]]).removeprefix("ValueError: ")
                 if is_own(wanted["name"]):
@@ -86,9 +86,10 @@ class DataAvailability:
                 self.partly.append(f"{name} deals {len(used)} of {len(part)} {what} images of {of}")
         both = {*_contents(dealt.train.images[[*learnt]])}
         both &= {*_contents(dealt.test.images[[*tested]])}
-        times = Counter(one for part in (train, test) for one in _contents(part.images) if both)
+        times = Counter(one for part in (train, test) if both for one in _contents(part.images))
         leaked = sum(times[one] < 2 for one in both)  # the data have the others twice
-        return f"deals {leaked} images both for training and as test images" if leaked else None
+        said = f"{name} deals {leaked} images both for training and as test images"
+        return said if leaked else None
 
     def _look(self, wanted: Wanted, download: bool = False) -> str | DataError:
         found, (name, part, images) = self._found.get(wanted), wanted

@@ -110,7 +110,7 @@ def copied_seeds(runs: Sequence[Mapping[int, float]]) -> dict[int, int]:
     copies, agreeing = dict[int, int](), len(runs)
     known = [_Run((), run) for run in runs if run]
     sd = _typical_sd(known)
-    chances = (min(1.0, _UNITS * _by_chance(sd, 0.0, one.unit)) for one in known if sd)
+    chances = (_by_chance(sd, 0.0, _UNITS * one.unit) for one in known if sd)
     equal = max([1 / _RESULTS, *chances])
     seeds = sorted({seed for run in runs for seed in run})
     for seed in seeds:

@@ -94,9 +94,8 @@ def from_records(records: Iterable[tuple[str, Mapping[str, Any]]], paper: str) -
         how = [why for name, why in _DEPARTS.items() if _text(record.get(name)) not in _NONE]
         more = f"series {series}" if series not in _NONE else "", read
         profile = profile.removeprefix(f"{PROFILE}: ")
-        made = " ".join(
-            (profile, *(f"({one})" for one in (*how, *more) if one and one not in profile))
-        ).strip()
+        marks = (f"({one})" for one in (*how, *more) if one)
+        made = " ".join((profile, *(one for one in marks if one not in profile))).strip()
         by = profile, made, bool(how)
         rows.append(Row(place, table, row, column, seed, value, metric, unit, round, *by))
     return rows

@@ -27,7 +27,7 @@ _SAID: Mapping[str, tuple[str, str, str, str]] = {
 }  # fmt: skip
 """By word: of clauses in the sentence, before a claim's numbers, of one claim and of several."""
 _UNSAID = "the published numbers do not say so"
-_SILENCED = "a control of {} is not seen"
+_SILENCED = "controls of {} allow no answer"
 _FORMAT = {True: ".1f", False: ".3g"}  # of points and of other values
 LARGER = 2.0  # a ratio above this is more than published, not as published
 

@@ -301,7 +301,7 @@ def test_without_a_control_that_is_seen_nothing_is_said(
     assert [one.retention for one in table.answers] == [one.retention for one in same.answers]
     assert [one.answer.ours for one in table.claims] == [one.answer.ours for one in same.claims]
     assert {one.word for one in table.answers} == {"OPEN"}
-    said = "whether it beats the others (a control of its table is not seen) is open."
+    said = "whether it beats the others (controls of its table allow no answer) is open."
     assert report.first.sentence == f"made-up: {said}"
     said = f"open (control `even-beats-uneven` on digits was {word.lower()}), +"
     assert f"baselines (table 3): {said}" in report.first.evidence[1]

@@ -103,14 +103,14 @@ def test_what_must_be_known_of_an_answer_stands_behind_its_clause() -> None:
     assert sentence(NAME, claims) == (
         "Method: it is fast (on average alone: not in 2 of 5 comparisons); "
         "whether it is small (opposite in 2 of 5 comparisons) "
-        "and whether it is fair (a control of its table is not seen, "
+        "and whether it is fair (controls of its table allow no answer, "
         "opposite in 2 of 5 comparisons) are open; "
         "“it is new” (published numbers contradict the claim) was not run in full."
     )
     unseen = claimed(replace(silenced, opposite=0), "it is fair")
     assert sentence(NAME, [unseen, replace(unseen, headline="it is cheap")], data="letters") == (
         "Method, on letters: whether it is fair and whether it is cheap are open "
-        "(a control of their tables is not seen)."
+        "(controls of their tables allow no answer)."
     )
     some = replace(shared, word="SAME DIRECTION", behind=0, shown=3)
     assert sentence(NAME, [claimed(some, "it wins")]) == (

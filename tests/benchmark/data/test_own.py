@@ -180,6 +180,7 @@ def test_arrays_that_are_no_data_set_are_refused(
         ("label,split,8B,8G,8R,9B,9G,9R\n1,train,1,2,3,4,5,6\n", "'8G' stands too late"),
         (",label,split,1,2,3\nx,1,train,1,2,3\n", "'Unnamed: 0' is named unlike most"),
         ("label,split,a\n1,train,2\n,test,2\n", "line 3: there is an empty cell"),
+        ("sep=,\nlabel,split,a\n1,train,2\n,test,2\n", "line 4: there is an empty cell"),
         ("", "cannot be read: EmptyDataError"),
     ],
 )
