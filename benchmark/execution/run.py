@@ -120,6 +120,7 @@ def _sort_out(
             other_data.add(job.name)
             stale.update(changed or ["data of the run that it starts from"])
         elif record is not None:
+            store.forget_checkpoint(config, seed)  # left if a driver is killed while it saves
             done.reused += 1
             continue
         else:

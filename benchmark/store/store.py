@@ -241,8 +241,13 @@ class Store:
         self._write(path, files.sealed(record.as_dict()))
         with disk(self.root):
             (self.root / error_file(config.key, seed)).unlink(missing_ok=True)
-            checkpoint_path(self.root, config.key, seed).unlink(missing_ok=True)
+        self.forget_checkpoint(config, seed)
         return record
+
+    def forget_checkpoint(self, config: RunConfig, seed: int) -> None:
+        """Removes what a finished trial had saved of itself, if anything."""
+        with disk(self.root):
+            checkpoint_path(self.root, config.key, seed).unlink(missing_ok=True)
 
     def save_error(self, config: RunConfig, seed: int, message: str, details: str = "") -> None:
         """Notes why a trial failed, without folders of this machine; raises `StoreError`."""

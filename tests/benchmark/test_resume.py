@@ -11,7 +11,7 @@ import pytest
 
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.store.files import sealed
-from fedrepro.benchmark.store.store import Store
+from fedrepro.benchmark.store.store import Store, checkpoint_path
 from tests.benchmark.runs import carry_out
 from tests.benchmark.small_papers import OWN, ROWS, MakePaper
 
@@ -42,6 +42,16 @@ def test_workers_die_with_a_killed_driver(plan: Plan, tmp_path: Path) -> None:
     while any(Path(f"/proc/{one}").exists() for one in worker) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not any(Path(f"/proc/{one}").exists() for one in worker)
+
+
+def test_a_checkpoint_left_of_a_finished_trial_is_removed(plan: Plan, tmp_path: Path) -> None:
+    carry_out(plan, Store(tmp_path))
+    run, seed = next(iter(plan.trials_to_run()))
+    left = checkpoint_path(tmp_path, run.key, seed)
+    left.parent.mkdir(exist_ok=True)
+    left.write_bytes(b"of a driver that was killed between its record and this file")
+    assert carry_out(plan, Store(tmp_path)).trained == 0
+    assert not left.exists()
 
 
 def test_an_edit_makes_results_stale_and_says_which_file(plan: Plan, tmp_path: Path) -> None:
