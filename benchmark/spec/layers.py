@@ -48,7 +48,7 @@ def layered(layers: Iterable[SettingsLayer], below: Layered = NOTHING) -> Layere
 
 def _changes(override: Override, below: Experiment) -> Experiment:
     old, where = get(below, override.path), override.where
-    applies = where is None or str(get(below, where[0])) == where[1]
+    applies = where is None or str(get(below, where[0])) in where[1:]
     new = _overridden(old, override) if applies else old
     return {} if new == old else nested(override.path, new)
 

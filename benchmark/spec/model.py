@@ -51,15 +51,15 @@ class Override(InFile):
 
     `path`: dotted; `at` is the round that is read. Exactly one of: value, the new one; divide, what
     the cell's own value is divided by; replace, the new value by the cell's own (as text). `where`:
-    a path and the value that it must have already, or nothing is changed. Raises `ValueError`
-    unless exactly one of the three is given."""
+    a path and the values of which it must have one already, or nothing is changed. Raises
+    `ValueError` unless exactly one of the three is given."""
 
     path: Text
     why: Text
     value: Setting = None
     divide: fields.Divisor | None = None
     replace: Settings | None = None
-    where: tuple[Text, Text] | None = None
+    where: Annotated[tuple[Text, ...], Field(min_length=2)] | None = None
 
     def __post_init__(self) -> None:
         if sum(way is not None for way in (self.value, self.divide, self.replace)) != 1:

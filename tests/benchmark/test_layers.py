@@ -55,8 +55,8 @@ def test_a_setting_has_the_origin_of_the_last_layer_that_gives_it() -> None:
     assert found.effective == {0, 1, 2}
 
 
-def test_a_change_with_where_is_made_where_the_setting_has_that_value() -> None:
-    alone = Override("clients.data", "noise", value="noise", where=("clients.count", "60"))
+def test_a_change_with_where_is_made_where_the_setting_has_such_a_value() -> None:
+    alone = Override("clients.data", "noise", value="noise", where=("clients.count", "5", "60"))
     assert get(applied(CELL, alone).settings, "clients.data") == "noise"
     fewer = Override("clients.count", "fewer", divide=5)
     assert get(applied(CELL, fewer, alone).settings, "clients.data") == "stl10"
