@@ -15,7 +15,7 @@ from ..config import RunConfig, Trial, with_starts
 from ..judging.evidence import load_trials
 from ..judging.judge import judge
 from ..planning.estimate import duration
-from ..planning.headroom import METRIC, PIXELS
+from ..planning.headroom import METRIC
 from ..planning.plan import Plan
 from ..store.store import Store
 from .jobs import Execution
@@ -62,7 +62,7 @@ def train_until_decided(
 def runs_of_claims(plan: Plan) -> Mapping[ClaimName, tuple[RunConfig, ...]]:
     """By claim the runs that its cells read, of all claims that this plan can decide. A stated size
     of a scaled run is not judged, so nothing is trained for it."""
-    rooms = [one for one in plan.controls if one.cell.metric in (METRIC, PIXELS)]
+    rooms = [one for one in plan.controls if one.cell.metric == METRIC]
     planned = {one.cell.key: one for one in plan.cells}
     scaled = {key for key, one in planned.items() if one.departures}
     found = {}

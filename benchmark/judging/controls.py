@@ -69,6 +69,4 @@ def parts(
         yield f"{word.lower()}: {', '.join(one.id for one in judged if one.word == word)}"
     if lacking := sorted(data - controlled):
         yield f"no control reads {', '.join(map(title, lacking))}"
-    for room in rooms:
-        pixels = "" if room.pixels is None else f" (a probe on raw pixels has {room.pixels:.3g})"
-        yield f"pre-training has {room.said}{pixels}"
+    yield from (room.line for room in rooms)

@@ -119,7 +119,7 @@ class Evidence:
         """The trials of every planned cell; those that repeat another one are left out."""
         found = self.given
         if found is None:
-            found = {planned.cell.key: self._trials(planned) for planned in self.plan.cells}
+            found = {planned.cell.key: self.stored(planned) for planned in self.plan.cells}
         kept = dict(found)
         trained = [one for one in self.plan.cells if one.cell.kind == "empirical"]
         for table in self.plan.tables:
@@ -161,7 +161,8 @@ class Evidence:
             for record in self.records(run)[:1]:
                 yield from record.provenance.get("data", {}).items()
 
-    def _trials(self, planned: PlannedCell) -> CellTrials:
+    def stored(self, planned: PlannedCell) -> CellTrials:
+        """What the trials of a cell's run say; nothing where values are given instead."""
         config, cell = planned.config, planned.cell
         if config is None:
             return CellTrials(missing=planned.reason or "no run is bound to this cell")

@@ -150,8 +150,9 @@ class _Judging:
 
     @cached_property
     def headroom(self) -> Mapping[str, DataHeadroom]:
-        cells = self.evidence.cells
-        return measured(self.plan.controls, lambda one: cells[one.cell.key].found)
+        cells, stored = self.evidence.cells, self.evidence.stored
+        each = (lambda one: cells[one.cell.key].found, lambda one: stored(one).found)
+        return measured(self.plan.controls, *each)
 
     @cached_property
     def controls(self) -> Controls | None:

@@ -8,18 +8,25 @@ from ..data_names import title
 from ..stats.intervals import Interval, t_interval
 from .plan import PlannedCell
 
-METRIC, PIXELS = "headroom", "probe_pixels"
+METRIC = "headroom"
+Trials = Callable[[PlannedCell], Sequence[float]]
 
 
 @dataclass(frozen=True)
 class DataHeadroom:
-    """What pre-training can be worth on the clients' data set, in the unit of its cell."""
+    """What pre-training can be worth on the clients' data set, in the unit of its cell. `pixels`:
+    what a probe on raw pixels reaches; None where trials are not stored."""
 
     data: str
     gain: Interval
     unit: str | None
     pixels: float | None = None
-    """What a probe on raw pixels reaches; None where that was not measured."""
+
+    @property
+    def line(self) -> str:
+        """`pre-training has 3.1 [2.0, 4.2] points of headroom on digits (...)`."""
+        pixels = "" if self.pixels is None else f" (a probe on raw pixels has {self.pixels:.3g})"
+        return f"pre-training has {self.said}{pixels}"
 
     @property
     def said(self) -> str:
@@ -29,20 +36,17 @@ class DataHeadroom:
 
 
 def measured(
-    cells: Iterable[PlannedCell], trials: Callable[[PlannedCell], Sequence[float]]
+    cells: Iterable[PlannedCell], trials: Trials, of_pixels: Trials
 ) -> dict[str, DataHeadroom]:
-    """By the clients' data set, the headroom that trials of cells with that metric say."""
+    """By the clients' data set, what trials of cells with that metric say, and raw pixels there."""
     found: dict[str, DataHeadroom] = {}
-    pixels: dict[str, float] = {}
     for one in cells:
-        if one.config is None or one.cell.metric not in (METRIC, PIXELS):
-            continue
-        data, values = data_of(one), trials(one)
-        if values and one.cell.metric == PIXELS:
-            pixels[data] = t_interval(values).mean
-        elif values:
-            found.setdefault(data, DataHeadroom(data, t_interval(values), one.cell.unit))
-    return {data: replace(one, pixels=pixels.get(data)) for data, one in found.items()}
+        if one.cell.metric == METRIC and (values := trials(one)):
+            pixels = of_pixels(replace(one, cell=replace(one.cell, metric="probe_pixels")))
+            mean = t_interval(pixels).mean if pixels else None
+            room = DataHeadroom(data_of(one), t_interval(values), one.cell.unit, mean)
+            found.setdefault(room.data, room)
+    return found
 
 
 def data_of(planned: PlannedCell) -> str:

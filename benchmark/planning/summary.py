@@ -44,8 +44,8 @@ class Summary:
             f"{n} {'control' if n == 1 else 'controls'} on {data}: {len(plan.controls)} cells, "
             f"with {len(own)} runs of their own ({trials} trials)"
         )
-        room = measured(plan.controls, self._stored)
-        return [line, *(f"pre-training has {one.said}" for one in room.values())]
+        room = measured(plan.controls, self._stored, self._stored)
+        return [line, *(one.line for one in room.values())]
 
     def _stored(self, planned: PlannedCell) -> list[float]:
         run, name = planned.config, planned.cell.metric or ""

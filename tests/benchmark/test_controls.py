@@ -12,6 +12,7 @@ from fedrepro.benchmark.judging import baseline, comparison
 from fedrepro.benchmark.judging.evidence import CellTrials, Evidence
 from fedrepro.benchmark.judging.judge import judge_evidence
 from fedrepro.benchmark.planning.check import check
+from fedrepro.benchmark.planning.headroom import measured
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.planning.resolve import MEASUREMENTS
 from fedrepro.benchmark.planning.summary import Summary
@@ -367,19 +368,18 @@ def test_recorded_trials_are_judged_with_their_controls(root: Path) -> None:
 
 def test_claims_that_rest_on_headroom_say_how_much_there_is(tmp_path: Path) -> None:
     resting = TABLE.replace('id = "better"', 'id = "better"\nrests_on = "headroom"')
-    rows = "".join(
-        f'[[rows]]\nlabel = "{label}"\nmetric = "{metric}"\n{PRETRAINED}published = [""]\n'
-        for label, metric in (("room", "headroom"), ("pixels", "probe_pixels"))
-    )
-    written(tmp_path, CONTROLS.replace("[[claims]]", rows + "[[claims]]"), resting)
+    row = f'[[rows]]\nlabel = "room"\nmetric = "headroom"\n{PRETRAINED}published = [""]\n'
+    written(tmp_path, CONTROLS.replace("[[claims]]", row + "[[claims]]"), resting)
     unmeasured = judged(tmp_path, AS_PRINTED | SEEN).tables[0].claims[0]
     assert unmeasured.given == "given unmeasured headroom on digits"
-    probed = {"room": (3.0, 3.5, 4.0), "pixels": (60.0, 61.0, 62.0)}
-    report = judged(tmp_path, AS_PRINTED | SEEN | probed)
+    probed = {"headroom": (3.0, 3.5, 4.0), "probe_pixels": (60.0, 61.0, 62.0)}
+    report = judged(tmp_path, AS_PRINTED | SEEN | {"room": probed["headroom"]})
     room = "3.5 [2.3, 4.7] points of headroom on digits"
-    pixels = "(a probe on raw pixels has 61)"
-    said = f"controls: 1 of 1 seen; pre-training has {room} {pixels}; a difference of "
+    said = f"controls: 1 of 1 seen; pre-training has {room}; a difference of "
     assert report.first.lines[1].startswith(said)
+    each = (lambda one: probed["headroom"], lambda one: probed[one.cell.metric])
+    (found,) = measured(planned(tmp_path).controls, *each).values()
+    assert found.line == f"pre-training has {room} (a probe on raw pixels has 61)"
     first, second = report.tables[0].claims
     assert (first.given, second.given) == (f"given {room}", "")
     assert "of these, 1 rests on pre-training: 1 holds" in report.first.totals
