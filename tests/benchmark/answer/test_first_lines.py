@@ -255,7 +255,6 @@ def test_a_headline_says_between_which_values_and_that_its_table_says_otherwise(
 
 UNCLAIMED = {
     "non-iid-data-hurt-contrastive-learning-on-cifar10": "the problem, not what was found",
-    "non-iid-data-hurt-contrastive-learning-on-cifar10-non2": "the problem, not what was found",
     "non-iid-data-hurt-contrastive-learning-on-cifar100": "the problem, not what was found",
     "non-iid-data-hurt-contrastive-learning-on-fmnist": "the problem, not what was found",
     "non-contrastive-at-both-stages-is-best": "what the claims on Table 1 say, on other data",
