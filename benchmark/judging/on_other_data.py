@@ -17,7 +17,7 @@ _WHERE = {
     "noise": "From encoders that learnt from noise",
 }
 _UNTRAINED = ("NOT RUN", "NOT COMPARED")
-MOST = 3  # so many claims are named in the first sentence at most
+MOST = 4  # so many claims are named in the first sentence at most
 RECORDS = TypeAdapter(tuple[OnOtherData, ...])
 
 
@@ -39,7 +39,7 @@ def recorded(plan: Plan) -> tuple[OnOtherData, ...]:
 
 def elsewhere(tables: Sequence[TableResult], records: Sequence[OnOtherData]) -> Iterator[str]:
     """`On an excerpt of Fashion-MNIST: it beats FedAvg, +39.3 [35.7, 42.9] points; ...`, and the
-    same with a placebo. Of more than three claims it is counted how many have another answer.
+    same with a placebo. Of more than four claims it is counted how many have another answer.
     Left out are claims that were not run here, and those that no trial answers."""
     claims = [(table.id, claim) for table in tables for claim in table.claims]
     for data, where in _WHERE.items():

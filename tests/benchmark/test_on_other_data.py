@@ -52,7 +52,7 @@ def test_the_first_sentence_says_where_photographs_answer_otherwise(tmp_path: Pa
     assert report_with(tmp_path, counted).first.answer == alone
 
 
-def test_more_than_three_other_answers_are_counted(tmp_path: Path) -> None:
+def test_more_than_four_other_answers_are_counted(tmp_path: Path) -> None:
     (table,) = (one for one in report_with(tmp_path).tables if one.claims)
     claims = tuple(replace(table.claims[0], id=f"c{i}") for i in range(5))
     there = [replace(ON_CLOTHES, claim=one.id) for one in claims]
