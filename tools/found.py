@@ -199,10 +199,11 @@ def spec_of(paper: str, place: str) -> str:
 
 
 def linked(paper: str, line: str) -> str:
-    """With links from tables and figures to their specs, and from terms to where they are told."""
+    """With links from tables, figures and texts to specs, and from terms to where they are told."""
     folder = f"../../tables/{paper}"
     line = re.sub(r"\((table) ([\w.-]+)", rf"([\1 \2]({folder}/\2.toml)", line)
     line = re.sub(r"\((figure) ([\w.-]+)", rf"([\1 \2]({folder}/\1-\2.toml)", line)
+    line = re.sub(r"\((text) of ([\w.-]+)", rf"([\1 of \2]({folder}/\1-\2.toml)", line)
     for term, place in TERMS.items():
         line = re.sub(term, place.format(paper), line)
     return line.replace("](docs/", "](../").replace("](headroom.json", f"]({folder}/headroom.json")
