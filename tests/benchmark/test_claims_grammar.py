@@ -67,22 +67,19 @@ def test_lists_take_their_columns_and_table_and_functions_take_a_list():
     assert largest == Aggregate("max", Cells((("a",), ("b",)), (("x",),), whole=True))
 
 
-@pytest.mark.parametrize(
-    ("text", "position", "said"),
-    [
-        ("'a' > ", 6, "expected a number"),
-        ("'a' 'b'", 5, "expected a comparison"),
-        ("'a'", 4, "expected a comparison"),
-        ("'a' > 'b", 7, "closing quote"),
-        ("'a' > best('b')", 7, "not a function"),
-        ("'a' > ('b' + 2", 15, "expected ')'"),
-        ("'a' ~ 'b'", 7, "tolerance"),
-        ("'a' > 'b' at 'x' at 'y'", 18, "only one 'at'"),
-        ("'a' > 3 at x", 12, "expected a quoted column"),
-        ("'a' > $", 7, "no meaning"),
-        ("'a' > 3 at 'x' > 4", 16, "expected the end"),
-    ],
-)
+@pytest.mark.parametrize(("text", "position", "said"), [
+    ("'a' > ", 6, "expected a number"),
+    ("'a' 'b'", 5, "expected a comparison"),
+    ("'a'", 4, "expected a comparison"),
+    ("'a' > 'b", 7, "closing quote"),
+    ("'a' > best('b')", 7, "not a function"),
+    ("'a' > ('b' + 2", 15, "expected ')'"),
+    ("'a' ~ 'b'", 7, "tolerance"),
+    ("'a' > 'b' at 'x' at 'y'", 18, "only one 'at'"),
+    ("'a' > 3 at x", 12, "expected a quoted column"),
+    ("'a' > $", 7, "no meaning"),
+    ("'a' > 3 at 'x' > 4", 16, "expected the end"),
+])  # fmt: skip
 def test_errors_name_the_position(text, position, said):
     with pytest.raises(SpecError, match=f"position {position}:") as caught:
         parse(text)
@@ -147,29 +144,23 @@ def test_a_figure_without_cells_may_compare_cells_of_tables():
     assert "prints no values" in refused("'Ours|A' > 'Base|A' at 'early'", FIGURE)
 
 
-@pytest.mark.parametrize(
-    ("holds", "said"),
-    [
-        ("'Ours|C' > 1 at 'late'", "nearest: 'Ours|"),
-        ("'Ours' > 1 at 'late'", "1 label part(s) where table 3 has 2"),
-        ("'Ours|A' > 1 at 'latest'", "nearest: 'late'"),
-        ("'Ours|A' > 1 at 'late' in '33'", "nearest: '3'"),
-    ],
-)
+@pytest.mark.parametrize(("holds", "said"), [
+    ("'Ours|C' > 1 at 'late'", "nearest: 'Ours|"),
+    ("'Ours' > 1 at 'late'", "1 label part(s) where table 3 has 2"),
+    ("'Ours|A' > 1 at 'latest'", "nearest: 'late'"),
+    ("'Ours|A' > 1 at 'late' in '33'", "nearest: '3'"),
+])  # fmt: skip
 def test_a_pattern_without_a_cell_names_the_nearest(holds, said):
     assert said in refused(holds)
 
 
-@pytest.mark.parametrize(
-    "holds",
-    [
-        "'x' at 'acc' > 'x' at 'f1'",
-        "'x' at 'acc' + 'x' at 'f1' > 1",
-        "'x' at 'acc' * 'y' at 'acc' > 1",
-        "'x' at 'acc' / 'y' at 'acc' > 'y' at 'acc'",
-        "max('x' at '*') > 1",
-    ],
-)
+@pytest.mark.parametrize("holds", [
+    "'x' at 'acc' > 'x' at 'f1'",
+    "'x' at 'acc' + 'x' at 'f1' > 1",
+    "'x' at 'acc' * 'y' at 'acc' > 1",
+    "'x' at 'acc' / 'y' at 'acc' > 'y' at 'acc'",
+    "max('x' at '*') > 1",
+])  # fmt: skip
 def test_units_are_not_mixed(holds):
     assert "%" in refused(holds, MIXED)
 

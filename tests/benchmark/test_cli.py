@@ -36,28 +36,25 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "store"
 
 
-@pytest.mark.parametrize(
-    ("verb", "words", "named"),
-    [
-        ("plan", ["--profile", "smok"], "smoke"),
-        ("plan", ["--tables", "33"], "33"),
-        ("plan", ["--on", "mnits"], "mnits"),
-        ("plan", ["--rows", "CP-CLF|*"], "CP-CLF"),
-        ("plan", ["--reading", "nonesuch"], "nonesuch"),
-        ("plan", ["--set", "training.ronds=3"], "training.rounds"),
-        ("plan", ["--set", "training.rounds"], "PATH=VALUE"),
-        ("plan", ["--set", "training.rounds=soon"], "training.rounds"),
-        ("plan", ["--set", "training.rounds=0"], "training.rounds"),
-        ("plan", ["--set", "method=cpfl"], "'cpcfl'"),
-        ("plan", ["--device", "meta"], "meta"),
-        ("plan", ["--cluster", "no-cluster.toml"], "cluster"),
-        ("run", ["--device", "meta"], "meta"),
-        ("run", ["--tables", "33"], "33"),
-        ("report", ["--set", "training.ronds=3"], "training.rounds"),
-        ("report", ["--reading", "nonesuch"], "nonesuch"),
-        ("multiverse", [*SAME, "--dry-run"], "no other interpretation"),
-    ],
-)
+@pytest.mark.parametrize(("verb", "words", "named"), [
+    ("plan", ["--profile", "smok"], "smoke"),
+    ("plan", ["--tables", "33"], "33"),
+    ("plan", ["--on", "mnits"], "mnits"),
+    ("plan", ["--rows", "CP-CLF|*"], "CP-CLF"),
+    ("plan", ["--reading", "nonesuch"], "nonesuch"),
+    ("plan", ["--set", "training.ronds=3"], "training.rounds"),
+    ("plan", ["--set", "training.rounds"], "PATH=VALUE"),
+    ("plan", ["--set", "training.rounds=soon"], "training.rounds"),
+    ("plan", ["--set", "training.rounds=0"], "training.rounds"),
+    ("plan", ["--set", "method=cpfl"], "'cpcfl'"),
+    ("plan", ["--device", "meta"], "meta"),
+    ("plan", ["--cluster", "no-cluster.toml"], "cluster"),
+    ("run", ["--device", "meta"], "meta"),
+    ("run", ["--tables", "33"], "33"),
+    ("report", ["--set", "training.ronds=3"], "training.rounds"),
+    ("report", ["--reading", "nonesuch"], "nonesuch"),
+    ("multiverse", [*SAME, "--dry-run"], "no other interpretation"),
+])  # fmt: skip
 def test_a_slip_is_named_in_one_line_though_no_trial_is_missing(
     verb: str, words: list[str], named: str, full: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -74,31 +71,28 @@ def test_a_paper_that_was_meant_is_named(verb: str, capsys: pytest.CaptureFixtur
     assert "cpcfl" in one_line(capsys)
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--jobs", "-1"], "argument --jobs"),
-        (["--tables", ","], "argument --tables"),
-        (["--trials", "0"], "argument --trials"),
-        (["--trials", "1.5"], "'1.5' is no whole number"),
-        (["--trials", "10000"], "'10000' is no whole number of at least 1 and at most 1000"),
-        (["--series", "-1"], "'-1' is no whole number of at least 0 and at most 1000"),
-        (["--store", ""], "argument --store"),
-        (["--checkpoint-every=-1"], "'-1' is no time such as 15m, 900s or 2h"),
-        (["--time-limit", "nan"], "'nan' is no time such as 15m, 900s or 2h"),
-        *(
-            (["--until-decided", f"--budget={one}"], f"'{one}' is no time such as 15m")
-            for one in ("5x", "", "-5m", "1e9h", "٣m")
-        ),
-        (["--table", "3"], "unrecognized arguments: --table 3; did you mean '--tables'?"),
-        (["--tables", "5", "11"], "unrecognized arguments: 11; write --tables 5,11"),
-        (["--tables=5", "--reading", "a", "b"], "unrecognized arguments: b; write --reading a,b"),
-        (["--jobs", "2", "4"], "unrecognized arguments: 4"),
-        (["--profil=smoke"], "did you mean '--profile'?"),
-        (["--store", "a", "--store=b"], "error: --store is given twice"),
-        (["-v", "--verbose"], "error: --verbose is given twice"),
-    ],
-)
+@pytest.mark.parametrize(("words", "said"), [
+    (["--jobs", "-1"], "argument --jobs"),
+    (["--tables", ","], "argument --tables"),
+    (["--trials", "0"], "argument --trials"),
+    (["--trials", "1.5"], "'1.5' is no whole number"),
+    (["--trials", "10000"], "'10000' is no whole number of at least 1 and at most 1000"),
+    (["--series", "-1"], "'-1' is no whole number of at least 0 and at most 1000"),
+    (["--store", ""], "argument --store"),
+    (["--checkpoint-every=-1"], "'-1' is no time such as 15m, 900s or 2h"),
+    (["--time-limit", "nan"], "'nan' is no time such as 15m, 900s or 2h"),
+    *(
+        (["--until-decided", f"--budget={one}"], f"'{one}' is no time such as 15m")
+        for one in ("5x", "", "-5m", "1e9h", "٣m")
+    ),
+    (["--table", "3"], "unrecognized arguments: --table 3; did you mean '--tables'?"),
+    (["--tables", "5", "11"], "unrecognized arguments: 11; write --tables 5,11"),
+    (["--tables=5", "--reading", "a", "b"], "unrecognized arguments: b; write --reading a,b"),
+    (["--jobs", "2", "4"], "unrecognized arguments: 4"),
+    (["--profil=smoke"], "did you mean '--profile'?"),
+    (["--store", "a", "--store=b"], "error: --store is given twice"),
+    (["-v", "--verbose"], "error: --verbose is given twice"),
+])  # fmt: skip
 def test_a_value_that_no_run_could_take_is_refused_and_no_option_is_guessed(
     words: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -125,17 +119,14 @@ def in_shell(command: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(["bash", "-c", own], capture_output=True, check=False)
 
 
-@pytest.mark.parametrize(
-    ("command", "code"),
-    [
-        ("fedrepro audit fedrlc --strict >&-", 1),
-        ("fedrepro list nonesuch 2>&-", 2),
-        ("fedrepro audit mfcl --json | head -1; exit ${PIPESTATUS[0]}", 141),
-        ("PYTHONIOENCODING=ascii fedrepro list cpcfl", 0),
-        ("fedrepro list $'caf\\xe9'", 2),
-        ("fedrepro list cpcfl >/dev/full", 2),
-    ],
-)
+@pytest.mark.parametrize(("command", "code"), [
+    ("fedrepro audit fedrlc --strict >&-", 1),
+    ("fedrepro list nonesuch 2>&-", 2),
+    ("fedrepro audit mfcl --json | head -1; exit ${PIPESTATUS[0]}", 141),
+    ("PYTHONIOENCODING=ascii fedrepro list cpcfl", 0),
+    ("fedrepro list $'caf\\xe9'", 2),
+    ("fedrepro list cpcfl >/dev/full", 2),
+])  # fmt: skip
 def test_whatever_stands_for_the_output_the_exit_code_is_right(command: str, code: int) -> None:
     done = in_shell(command)
     assert done.returncode == code

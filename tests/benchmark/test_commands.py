@@ -50,13 +50,10 @@ SHORTER = ("--profile", "smoke", "--jobs", "0")
 TABLE = "Method,A,B\nFedAvg,44.1,43.0\nOurs,46.4,45.2\n"
 
 
-@pytest.mark.parametrize(
-    "verb",
-    [
-        pytest.param(verb, marks=[pytest.mark.slow] if verb in LONG else [])
-        for verb in sorted({one.prog.split()[1] for one in VERBS.values()})
-    ],
-)
+@pytest.mark.parametrize("verb", [
+    pytest.param(verb, marks=[pytest.mark.slow] if verb in LONG else [])
+    for verb in sorted({one.prog.split()[1] for one in VERBS.values()})
+])  # fmt: skip
 def test_the_example_of_a_command_runs(
     verb: str, tmp_path: Path, monkeypatch: Patch, capsys: Said
 ) -> None:
@@ -154,18 +151,15 @@ def test_one_report_is_on_the_papers_named(tmp_path: Path) -> None:
     assert [one["paper"] for one in found] == ["cpcfl", "mfcl"]
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["regress", "--baselines", "b"], "record one with --record"),
-        (["report", "--tables", "3"], "need one paper"),
-        (["plan", "--tables", "3"], "need one paper: name it"),
-        (["plan", "--tables", "3", "5", "cpcfl"], "--set need one paper, not 5 and cpcfl"),
-        (["show", "CP-CFL", "3"], "did you mean 'cpcfl'?"),
-        (["show", "cpcfl", "3", "--out", "."], "--out . is a folder"),
-        (["report", "--profile", "nonesuch"], "no paper has a profile 'nonesuch'"),
-    ],
-)
+@pytest.mark.parametrize(("words", "said"), [
+    (["regress", "--baselines", "b"], "record one with --record"),
+    (["report", "--tables", "3"], "need one paper"),
+    (["plan", "--tables", "3"], "need one paper: name it"),
+    (["plan", "--tables", "3", "5", "cpcfl"], "--set need one paper, not 5 and cpcfl"),
+    (["show", "CP-CFL", "3"], "did you mean 'cpcfl'?"),
+    (["show", "cpcfl", "3", "--out", "."], "--out . is a folder"),
+    (["report", "--profile", "nonesuch"], "no paper has a profile 'nonesuch'"),
+])  # fmt: skip
 def test_what_a_command_cannot_do_with_these_papers_is_said(
     words: list[str], said: str, tmp_path: Path, capsys: Said
 ) -> None:
@@ -242,16 +236,13 @@ def test_new_method_makes_a_method_and_a_test_that_passes(tmp_path: Path) -> Non
     assert "3 passed" in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["fed_x"], "small letters"),
-        (["../x"], "small letters"),
-        (["class"], "word of Python"),
-        (["taken"], "is there already"),
-        (["fed-x", "--family", "fancy"], "families: supervised"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "words"), [
+    (["fed_x"], "small letters"),
+    (["../x"], "small letters"),
+    (["class"], "word of Python"),
+    (["taken"], "is there already"),
+    (["fed-x", "--family", "fancy"], "families: supervised"),
+])  # fmt: skip
 def test_new_method_refuses_what_could_not_be_found_by_its_name(
     arguments: list[str], words: str, tmp_path: Path, capsys: Said
 ) -> None:

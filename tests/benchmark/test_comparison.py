@@ -164,19 +164,16 @@ def test_a_baseline_with_a_value_that_its_metric_cannot_have_is_refused():
         moved(report(), old=report([142.7, *OLD[1:]]))
 
 
-@pytest.mark.parametrize(
-    ("what", "before", "worse", "others"),
-    [
-        ("claim", "HOLDS", ("SAME DIRECTION", "NOT RUN"), ()),
-        ("claim", "SAME DIRECTION", ("OPEN",), ("HOLDS",)),
-        ("claim", "OPEN", ("OPPOSITE",), ("HOLDS", "ABSENT", "NOT COMPARED")),
-        ("claim", "ABSENT", ("OPPOSITE",), ()),
-        ("claim", "OPPOSITE", (), ("OPEN",)),
-        ("table", "PASS", ("OPEN", "FAIL", "NOT RUN"), ()),
-        ("table", "OPEN", ("FAIL",), ("PASS",)),
-        ("table", "FAIL", (), ("OPEN",)),
-    ],
-)
+@pytest.mark.parametrize(("what", "before", "worse", "others"), [
+    ("claim", "HOLDS", ("SAME DIRECTION", "NOT RUN"), ()),
+    ("claim", "SAME DIRECTION", ("OPEN",), ("HOLDS",)),
+    ("claim", "OPEN", ("OPPOSITE",), ("HOLDS", "ABSENT", "NOT COMPARED")),
+    ("claim", "ABSENT", ("OPPOSITE",), ()),
+    ("claim", "OPPOSITE", (), ("OPEN",)),
+    ("table", "PASS", ("OPEN", "FAIL", "NOT RUN"), ()),
+    ("table", "OPEN", ("FAIL",), ("PASS",)),
+    ("table", "FAIL", (), ("OPEN",)),
+])  # fmt: skip
 def test_a_claim_or_a_table_that_gets_worse_is_a_regression(what, before, worse, others):
     where = {"claim": "3: c", "table": "3"}[what]
     for after in worse + others:
@@ -226,15 +223,12 @@ def test_a_baseline_survives_the_file(tmp_path):
     assert baseline.load(path) == baseline.recorded(report())
 
 
-@pytest.mark.parametrize(
-    "edited",
-    [
-        lambda plain: plain["stated"].popitem(),
-        lambda plain: plain["versions"].update(numpy="0"),
-        lambda plain: plain["cells"].popitem()[1]["trials"].reverse(),
-        lambda plain: plain.pop("sha256"),
-    ],
-)
+@pytest.mark.parametrize("edited", [
+    lambda plain: plain["stated"].popitem(),
+    lambda plain: plain["versions"].update(numpy="0"),
+    lambda plain: plain["cells"].popitem()[1]["trials"].reverse(),
+    lambda plain: plain.pop("sha256"),
+])  # fmt: skip
 def test_a_baseline_that_was_edited_is_refused(tmp_path, edited):
     baseline.save(path := tmp_path / "b.json", baseline.recorded(report()))
     plain = json.loads(path.read_text("utf-8"))
@@ -252,24 +246,21 @@ def test_a_baseline_lies_in_its_folder_whatever_the_profile_is_called(tmp_path, 
         baseline.path_for(tmp_path, "p", name, None)
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (None, "no baseline"),
-        ("{", "no baseline of this version: Invalid JSON"),
-        ("{}", "no baseline"),
-        ("3", "no baseline"),
-        (PLAIN | {"cells": []}, "version: cells: "),
-        (PLAIN | {"cells": {"3: A": 5}}, "version: cells.3: A: "),
-        (PLAIN | {"cells": {"3: A": {"trials": "x", "verdict": "OPEN", "run": None}}}, "trials"),
-        (PLAIN | {"cells": {"3: A": {"trials": [1e999], "verdict": "E", "run": None}}}, "finite"),
-        (PLAIN | {"versions": {"torch": 5}}, "version: versions.torch: "),
-        (PLAIN | {"schema": 1}, "schema: Input should be 2; record it again"),
-        (PLAIN | {"schema": 99}, "schema: Input should be 2; record it again"),
-        ("[" * 100_000, "recursion limit"),
-        ('{"cells": ' * 100_000, "recursion limit"),
-    ],
-)
+@pytest.mark.parametrize(("content", "said"), [
+    (None, "no baseline"),
+    ("{", "no baseline of this version: Invalid JSON"),
+    ("{}", "no baseline"),
+    ("3", "no baseline"),
+    (PLAIN | {"cells": []}, "version: cells: "),
+    (PLAIN | {"cells": {"3: A": 5}}, "version: cells.3: A: "),
+    (PLAIN | {"cells": {"3: A": {"trials": "x", "verdict": "OPEN", "run": None}}}, "trials"),
+    (PLAIN | {"cells": {"3: A": {"trials": [1e999], "verdict": "E", "run": None}}}, "finite"),
+    (PLAIN | {"versions": {"torch": 5}}, "version: versions.torch: "),
+    (PLAIN | {"schema": 1}, "schema: Input should be 2; record it again"),
+    (PLAIN | {"schema": 99}, "schema: Input should be 2; record it again"),
+    ("[" * 100_000, "recursion limit"),
+    ('{"cells": ' * 100_000, "recursion limit"),
+])  # fmt: skip
 def test_a_missing_or_damaged_baseline_is_one_clear_line(tmp_path, content, said):
     path = tmp_path / "b.json"
     if content is not None:
@@ -296,16 +287,13 @@ def changed(**changes):
     return other
 
 
-@pytest.mark.parametrize(
-    ("trials", "told"),
-    [
-        (OLD, []),
-        ([v + 0.1 for v in OLD], ["value"]),
-        ([*OLD, 70.0], ["value"]),
-        ([v + 9 for v in OLD], ["value"]),
-        ([None, *OLD[1:]], ["trials", "value"]),
-    ],
-)
+@pytest.mark.parametrize(("trials", "told"), [
+    (OLD, []),
+    ([v + 0.1 for v in OLD], ["value"]),
+    ([*OLD, 70.0], ["value"]),
+    ([v + 9 for v in OLD], ["value"]),
+    ([None, *OLD[1:]], ["trials", "value"]),
+])  # fmt: skip
 def test_reports_differ_where_any_mean_or_trial_does(tmp_path, capsys, trials, told):
     assert differing(tmp_path, REPORT, changed(trials=list(trials))) == bool(told)
     assert [one["what"] for one in json.loads(capsys.readouterr().out)] == told
@@ -356,22 +344,19 @@ def test_two_reports_are_one_page_with_both_words_and_what_moved(tmp_path, capsy
     assert "value A @ x 70 80 +10.00" in shown
 
 
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
-        (None, "no fedrepro report"),
-        ("{", "Invalid JSON"),
-        ("{}", "no fedrepro report"),
-        ("[" * 100_000, "recursion limit"),
-        (json.dumps(REPORT).replace("70.5", "NaN"), "finite"),
-        (json.dumps(REPORT).replace("70.5", "1e999"), "finite"),
-        (json.dumps(REPORT).replace("70.5", '"70.5"'), "trials"),
-        (json.dumps(changed(row=[5])), "no fedrepro report"),
-        (json.dumps({**REPORT, "tables": 5}), "no fedrepro report"),
-        (json.dumps({**REPORT, "on": ["x"]}), "on"),
-        (json.dumps({**REPORT, "schema": 1}), "be 2; make it again with `fedrepro report`"),
-    ],
-)
+@pytest.mark.parametrize(("text", "named"), [
+    (None, "no fedrepro report"),
+    ("{", "Invalid JSON"),
+    ("{}", "no fedrepro report"),
+    ("[" * 100_000, "recursion limit"),
+    (json.dumps(REPORT).replace("70.5", "NaN"), "finite"),
+    (json.dumps(REPORT).replace("70.5", "1e999"), "finite"),
+    (json.dumps(REPORT).replace("70.5", '"70.5"'), "trials"),
+    (json.dumps(changed(row=[5])), "no fedrepro report"),
+    (json.dumps({**REPORT, "tables": 5}), "no fedrepro report"),
+    (json.dumps({**REPORT, "on": ["x"]}), "on"),
+    (json.dumps({**REPORT, "schema": 1}), "be 2; make it again with `fedrepro report`"),
+])  # fmt: skip
 def test_what_is_no_report_is_one_line(tmp_path, capsys, text, named):
     good, bad = tmp_path / "good.json", tmp_path / "bad.json"
     good.write_text(json.dumps(REPORT))

@@ -54,29 +54,26 @@ def test_a_plan_takes_what_a_run_takes() -> None:
         assert set(fedrepro.plan("cpcfl", "smoke", tables=given).tables) == {"3", "11"}  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"paper": 5}, "paper must be an id such as 'cpcfl', not 5"),
-        ({"profile": 5}, "profile must be a name such as 'reduced', not 5"),
-        (
-            {"profile": "smok"},
-            "--profile: paper cpcfl: unknown profile 'smok'; did you mean 'smoke'?",
-        ),
-        ({"tables": 5}, "tables must be ids such as ['3', 'A.13'], not 5"),
-        ({"rows": ["CP-CFL|*"]}, "rows must be one pattern such as 'CP-CFL|*', not ['CP-CFL|*']"),
-        ({"sets": ["training.rounds=3"]}, "sets must be such as {'training.rounds': 3}, not ["),
-        ({"sets": {1: 2}}, "sets must be such as {'training.rounds': 3}, not {1: 2}"),
-        ({"trials": "3"}, "trials must be a whole number from 1 to 1000, not '3'"),
-        ({"trials": 0}, "trials must be a whole number from 1 to 1000, not 0"),
-        ({"trials": True}, "trials must be a whole number from 1 to 1000, not True"),
-        ({"series": -1}, "series must be a whole number from 0 to 1000, not -1"),
-        ({"readings": "no-restart"}, "did you mean 'no-restarts'?"),
-        ({"on": Path("own.npz")}, "on must be a name such as 'mnist' or 'own.npz', not "),
-        ({"store": 5}, "store must be a path, not 5"),
-        ({"jobs": -1}, "jobs must be a whole number of at least 0, not -1"),
-    ],
-)
+@pytest.mark.parametrize(("given", "said"), [
+    ({"paper": 5}, "paper must be an id such as 'cpcfl', not 5"),
+    ({"profile": 5}, "profile must be a name such as 'reduced', not 5"),
+    (
+        {"profile": "smok"},
+        "--profile: paper cpcfl: unknown profile 'smok'; did you mean 'smoke'?",
+    ),
+    ({"tables": 5}, "tables must be ids such as ['3', 'A.13'], not 5"),
+    ({"rows": ["CP-CFL|*"]}, "rows must be one pattern such as 'CP-CFL|*', not ['CP-CFL|*']"),
+    ({"sets": ["training.rounds=3"]}, "sets must be such as {'training.rounds': 3}, not ["),
+    ({"sets": {1: 2}}, "sets must be such as {'training.rounds': 3}, not {1: 2}"),
+    ({"trials": "3"}, "trials must be a whole number from 1 to 1000, not '3'"),
+    ({"trials": 0}, "trials must be a whole number from 1 to 1000, not 0"),
+    ({"trials": True}, "trials must be a whole number from 1 to 1000, not True"),
+    ({"series": -1}, "series must be a whole number from 0 to 1000, not -1"),
+    ({"readings": "no-restart"}, "did you mean 'no-restarts'?"),
+    ({"on": Path("own.npz")}, "on must be a name such as 'mnist' or 'own.npz', not "),
+    ({"store": 5}, "store must be a path, not 5"),
+    ({"jobs": -1}, "jobs must be a whole number of at least 0, not -1"),
+])  # fmt: skip
 def test_an_argument_of_another_kind_is_said_with_what_is_expected(given: Any, said: str) -> None:
     with pytest.raises(fedrepro.FedreproError, match=re.escape(said)):
         fedrepro.run(**{"paper": "cpcfl", "profile": "smoke", **given})
@@ -144,17 +141,14 @@ def test_a_paper_that_was_changed_in_python_is_told_and_no_other(tmp_path: Path)
         assert any("specs: others than" in each for each in found.first.totals) != is_found
 
 
-@pytest.mark.parametrize(
-    ("results", "said"),
-    [
-        (pd.DataFrame([{**CELL, "seed": 0}]), "row 0: column 'value' is missing"),
-        (pd.DataFrame([{**CELL, "seed": 0.5, "value": 1}]), "row 0: seed '0.5'"),
-        (pd.DataFrame([{**CELL, "seed": 0, "value": float("inf")}]), "not finite"),
-        (pd.DataFrame([{**CELL, "paper": "fcl", "seed": 0, "value": 5}]), "cpcfl is judged"),
-        (3, "a data frame, not int"),
-        ([3], "a data frame, not list"),
-    ],
-)
+@pytest.mark.parametrize(("results", "said"), [
+    (pd.DataFrame([{**CELL, "seed": 0}]), "row 0: column 'value' is missing"),
+    (pd.DataFrame([{**CELL, "seed": 0.5, "value": 1}]), "row 0: seed '0.5'"),
+    (pd.DataFrame([{**CELL, "seed": 0, "value": float("inf")}]), "not finite"),
+    (pd.DataFrame([{**CELL, "paper": "fcl", "seed": 0, "value": 5}]), "cpcfl is judged"),
+    (3, "a data frame, not int"),
+    ([3], "a data frame, not list"),
+])  # fmt: skip
 def test_a_frame_that_holds_no_results_is_refused(results: object, said: str) -> None:
     with pytest.raises(fedrepro.FedreproError, match=re.escape(said)):
         fedrepro.judge("cpcfl", results)  # type: ignore[arg-type]
@@ -178,14 +172,11 @@ def last_line(script: str) -> list[str]:
     return done.stdout.splitlines()[-1].split()
 
 
-@pytest.mark.parametrize(
-    ("script", "unwanted"),
-    [
-        ("import fedrepro", HEAVY),
-        ("import fedrepro; fedrepro.plan", HEAVY),
-        (f"{MAIN}(['list'])", HEAVY | OTHERS),
-    ],
-)
+@pytest.mark.parametrize(("script", "unwanted"), [
+    ("import fedrepro", HEAVY),
+    ("import fedrepro; fedrepro.plan", HEAVY),
+    (f"{MAIN}(['list'])", HEAVY | OTHERS),
+])  # fmt: skip
 def test_nothing_is_imported_that_is_not_needed(script: str, unwanted: set[str]) -> None:
     assert last_line(f"import sys\n{script}\nprint({unwanted!r} & set(sys.modules))") == ["set()"]
 

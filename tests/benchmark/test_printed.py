@@ -48,17 +48,14 @@ def test_what_is_printed_again_reads_the_same(
     assert (printed.text, printed.sd, printed.approximate) == (text, sd, bool(about))
 
 
-@pytest.mark.parametrize(
-    ("text", "value", "sd"),
-    [
-        ("41.20", "41.20", None),
-        ("42.73 ± 0.69", "42.73", "0.69"),
-        ("42.73±0.70", "42.73", "0.70"),
-        ("−3.5", "-3.5", None),
-        ("2,378,304", "2378304", None),
-        ("0.17", "0.17", None),
-    ],
-)
+@pytest.mark.parametrize(("text", "value", "sd"), [
+    ("41.20", "41.20", None),
+    ("42.73 ± 0.69", "42.73", "0.69"),
+    ("42.73±0.70", "42.73", "0.70"),
+    ("−3.5", "-3.5", None),
+    ("2,378,304", "2378304", None),
+    ("0.17", "0.17", None),
+])  # fmt: skip
 def test_digits_are_kept(text: str, value: str, sd: str | None) -> None:
     printed = Printed.parse(text)
     assert str(printed.value) == value

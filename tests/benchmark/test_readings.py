@@ -57,14 +57,11 @@ def test_a_reading_changes_the_runs_that_it_concerns_and_no_other_setting(paper:
         assert other[row] == replace(config, options={**config.options, "local_epochs": 2})
 
 
-@pytest.mark.parametrize(
-    ("section", "key", "option", "of", "other"),
-    [
-        ("method", None, "training.local_epochs", "fedavg", "ifca"),
-        ("training", "objective", "training.temperature", "simclr", "moco"),
-        ("evaluation", "protocol", "evaluation.epochs", "fine-tuning", "linear-probe"),
-    ],
-)
+@pytest.mark.parametrize(("section", "key", "option", "of", "other"), [
+    ("method", None, "training.local_epochs", "fedavg", "ifca"),
+    ("training", "objective", "training.temperature", "simclr", "moco"),
+    ("evaluation", "protocol", "evaluation.epochs", "fine-tuning", "linear-probe"),
+])  # fmt: skip
 def test_a_reading_of_one_method_objective_or_protocol_leaves_the_others(
     section: str, key: str | None, option: str, of: str, other: str, tiny_paper: MakePaper
 ) -> None:
@@ -110,13 +107,10 @@ def test_a_paper_goes_back_to_what_is_taken(paper: Paper) -> None:
     assert under(under(paper, ["two-epochs"]), ["best-round"]).readings == ("best-round",)
 
 
-@pytest.mark.parametrize(
-    ("names", "said"),
-    [
-        (["two-epoch"], "no interpretation 'two-epoch'; did you mean 'two-epochs'"),
-        (["nothing"], r"no interpretation 'nothing' \(known: best-round, two-epochs\)"),
-    ],
-)
+@pytest.mark.parametrize(("names", "said"), [
+    (["two-epoch"], "no interpretation 'two-epoch'; did you mean 'two-epochs'"),
+    (["nothing"], r"no interpretation 'nothing' \(known: best-round, two-epochs\)"),
+])  # fmt: skip
 def test_a_name_that_is_no_reading_is_refused(paper: Paper, names: list[str], said: str) -> None:
     with pytest.raises(SpecError, match=said):
         under(paper, names)
@@ -197,29 +191,26 @@ def with_choice(root: Path, more: str, changes: str) -> Path:
     return root
 
 
-@pytest.mark.parametrize(
-    ("more", "changes", "said"),
-    [
-        ("", "at = 'best'", "alternatives need a 'name'"),
-        ("name = 'n'", "", "changes nothing"),
-        ("name = 'n'", "set.training.round = 3", "unknown key; did you mean 'training.rounds'"),
-        ("name = 'n'", "at = 'best'\nmethods = ['fedavgg']", "unknown method 'fedavgg'; did you"),
-        (
-            "name = 'n'\nsettings = ['training.round']",
-            "at = 'best'",
-            "unknown path 'training.round'",
-        ),
-        (
-            "name = 'n'\nsettings = ['training.rounds']",
-            "set.training.local_epochs = 3",
-            "sets training.local_epochs, which is not among the 'settings'",
-        ),
-        ("name = 'n'", "set = { 'training.rounds' = 3 }", "has a dot inside its quotes"),
-        ("name = 'n'", "at = 'best'\nmethods = ['nowhere']", "unknown method 'nowhere'"),
-        ("name = 'n'", "metrics = { accuracy = 'nowhere' }", "unknown metric 'nowhere'"),
-        ("name = 'a'", "at = 'best'", "the interpretation 'a' is also"),
-    ],
-)
+@pytest.mark.parametrize(("more", "changes", "said"), [
+    ("", "at = 'best'", "alternatives need a 'name'"),
+    ("name = 'n'", "", "changes nothing"),
+    ("name = 'n'", "set.training.round = 3", "unknown key; did you mean 'training.rounds'"),
+    ("name = 'n'", "at = 'best'\nmethods = ['fedavgg']", "unknown method 'fedavgg'; did you"),
+    (
+        "name = 'n'\nsettings = ['training.round']",
+        "at = 'best'",
+        "unknown path 'training.round'",
+    ),
+    (
+        "name = 'n'\nsettings = ['training.rounds']",
+        "set.training.local_epochs = 3",
+        "sets training.local_epochs, which is not among the 'settings'",
+    ),
+    ("name = 'n'", "set = { 'training.rounds' = 3 }", "has a dot inside its quotes"),
+    ("name = 'n'", "at = 'best'\nmethods = ['nowhere']", "unknown method 'nowhere'"),
+    ("name = 'n'", "metrics = { accuracy = 'nowhere' }", "unknown metric 'nowhere'"),
+    ("name = 'a'", "at = 'best'", "the interpretation 'a' is also"),
+])  # fmt: skip
 def test_a_reading_that_says_nothing_or_something_wrong_is_a_problem(
     tmp_path: Path, more: str, changes: str, said: str
 ) -> None:

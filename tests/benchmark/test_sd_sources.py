@@ -70,17 +70,14 @@ def test_a_borrowed_spread_is_that_of_one_run_and_says_where_it_is_from(cpcfl: P
     assert sides["3", ("CP-CFL", "SimCLR"), ("T = 25",)].spread is None
 
 
-@pytest.mark.parametrize(
-    ("sd", "said"),
-    [
-        ('from = ["11"]', "needs 'why'"),
-        ('why = "so"', "is the reason for 'from', which is missing"),
-        ('from = ["12a"]\nwhy = "so"', "no table '12a' with spreads"),
-        ('from = ["3"]\nwhy = "so"', "no table '3' with spreads"),
-        ('from = ["1"]\nwhy = "so"', "no table '1' with spreads"),
-        ('form = ["11"]\nwhy = "so"', "unknown key; did you mean 'from'?"),
-    ],
-)
+@pytest.mark.parametrize(("sd", "said"), [
+    ('from = ["11"]', "needs 'why'"),
+    ('why = "so"', "is the reason for 'from', which is missing"),
+    ('from = ["12a"]\nwhy = "so"', "no table '12a' with spreads"),
+    ('from = ["3"]\nwhy = "so"', "no table '3' with spreads"),
+    ('from = ["1"]\nwhy = "so"', "no table '1' with spreads"),
+    ('form = ["11"]\nwhy = "so"', "unknown key; did you mean 'from'?"),
+])  # fmt: skip
 def test_a_wrong_lender_is_one_line(tmp_path: Path, sd: str, said: str) -> None:
     shutil.copytree(tables_root() / "cpcfl", tmp_path / "cpcfl")
     file = tmp_path / "cpcfl" / "3.toml"

@@ -89,25 +89,22 @@ def test_best_below_last() -> None:
     assert wrong(best_round.check(paper(*less))) == []
 
 
-@pytest.mark.parametrize(
-    ("claim", "status"),
-    [
-        (Claim("c", "s", "'A' - 'B' = 8.35"), "inconsistent"),
-        (Claim("c", "s", "'A' - 'B' = 8.08"), "consistent"),
-        (Claim("c", "s", "'A' - 'B' = 8.0"), "inconsistent"),
-        (Claim("c", "s", "'A' < 'B'"), "inconsistent"),
-        (Claim("c", "s", "'A' < 'B' * 2", vague="close"), "consistent"),
-        (Claim("c", "s", "'A' < 'B' + 5", vague="close"), "undecidable"),
-        (Claim("c", "s", "'A' ~ 5 'B'"), "undecidable"),
-        (Claim("c", "s", "'8' > 7.6"), "undecidable"),
-        # Counts are not rounded.
-        (Claim("c", "s", "'count 8' = 7"), "inconsistent"),
-        (Claim("c", "s", "'count 8' > 7"), "consistent"),
-        (Claim("c", "s", "'count 8' + 1 = 9"), "consistent"),
-        (Claim("c", "s", "'count 100' / 16 = 6"), "consistent"),
-        (Claim("c", "s", "'count 8e1' > 79"), "undecidable"),
-    ],
-)
+@pytest.mark.parametrize(("claim", "status"), [
+    (Claim("c", "s", "'A' - 'B' = 8.35"), "inconsistent"),
+    (Claim("c", "s", "'A' - 'B' = 8.08"), "consistent"),
+    (Claim("c", "s", "'A' - 'B' = 8.0"), "inconsistent"),
+    (Claim("c", "s", "'A' < 'B'"), "inconsistent"),
+    (Claim("c", "s", "'A' < 'B' * 2", vague="close"), "consistent"),
+    (Claim("c", "s", "'A' < 'B' + 5", vague="close"), "undecidable"),
+    (Claim("c", "s", "'A' ~ 5 'B'"), "undecidable"),
+    (Claim("c", "s", "'8' > 7.6"), "undecidable"),
+    # Counts are not rounded.
+    (Claim("c", "s", "'count 8' = 7"), "inconsistent"),
+    (Claim("c", "s", "'count 8' > 7"), "consistent"),
+    (Claim("c", "s", "'count 8' + 1 = 9"), "consistent"),
+    (Claim("c", "s", "'count 100' / 16 = 6"), "consistent"),
+    (Claim("c", "s", "'count 8e1' > 79"), "undecidable"),
+])  # fmt: skip
 def test_statement_of_the_text(claim: Claim, status: str) -> None:
     cells = rows({"A": "76.69", "B": "68.61", "8": "8"})
     cells += [cell(x, f"count {x}", kind="descriptive", unit="") for x in ("8", "100", "8e1")]
@@ -115,14 +112,11 @@ def test_statement_of_the_text(claim: Claim, status: str) -> None:
     assert found.status == status
 
 
-@pytest.mark.parametrize(
-    ("first", "other", "status"),
-    [
-        ("'A' - 'B' = 1", "'A' - 'B' = 2", "consistent"),
-        ("'A' - 'B' = 1", "'A' - 'B' = 3", "inconsistent"),
-        ("'A' > 5", "'C' > 5", "undecidable"),  # nothing is printed in C
-    ],
-)
+@pytest.mark.parametrize(("first", "other", "status"), [
+    ("'A' - 'B' = 1", "'A' - 'B' = 2", "consistent"),
+    ("'A' - 'B' = 1", "'A' - 'B' = 3", "inconsistent"),
+    ("'A' > 5", "'C' > 5", "undecidable"),  # nothing is printed in C
+])  # fmt: skip
 def test_sentence_is_judged_by_all_of_its_readings(first: str, other: str, status: str) -> None:
     made = [Claim("c", "s", first), Claim("d", "s", other, reading_of="c")]
     (found,) = claims.check(paper(*rows({"A": "3.0", "B": "1.0", "C": ""}), claims=made))
@@ -142,15 +136,12 @@ def test_factor_between_two_cells_of_one_row() -> None:
     assert found.computed.endswith("the left side is 0.1 times the right one")
 
 
-@pytest.mark.parametrize(
-    ("holds", "computed"),
-    [
-        ("'A' > 'B'", "30 - 40 = -10, with rounding -11 to -9"),
-        ("'A' > 'B' - 2", "30 - (40 - 2) = -8, with rounding -9 to -7"),
-        ("'A' = 'B' - 5", "30 stands for 29.5 to 30.5; 40 - 5 = 35, with rounding 34.5 to 35.5"),
-        ("'A' / 'zero' > 1", "a divisor may be zero"),
-    ],
-)
+@pytest.mark.parametrize(("holds", "computed"), [
+    ("'A' > 'B'", "30 - 40 = -10, with rounding -11 to -9"),
+    ("'A' > 'B' - 2", "30 - (40 - 2) = -8, with rounding -9 to -7"),
+    ("'A' = 'B' - 5", "30 stands for 29.5 to 30.5; 40 - 5 = 35, with rounding 34.5 to 35.5"),
+    ("'A' / 'zero' > 1", "a divisor may be zero"),
+])  # fmt: skip
 def test_the_arithmetic_of_a_statement_is_shown(holds: str, computed: str) -> None:
     made = paper(*rows({"A": "30", "B": "40", "zero": "0"}))
     (comparison,) = bind(Claim("c", "s", holds), made.tables[0], made)
@@ -207,15 +198,12 @@ def test_fit_under_a_reading_that_fails_elsewhere_is_open(monkeypatch: pytest.Mo
     assert "'A' fits 1 of 3 quantities" in found[0].statement
 
 
-@pytest.mark.parametrize(
-    ("bits", "rounds", "total", "status"),
-    [
-        ("45e8", "100", "44e10", "inconsistent"),  # 44.5e8 prints as one of the two by any rule
-        ("44e8", "100", "45e10", "inconsistent"),
-        ("45e8", "100", "445e9", "consistent"),
-        ("12e8", "1e2", "11e10", "consistent"),
-    ],
-)
+@pytest.mark.parametrize(("bits", "rounds", "total", "status"), [
+    ("45e8", "100", "44e10", "inconsistent"),  # 44.5e8 prints as one of the two by any rule
+    ("44e8", "100", "45e10", "inconsistent"),
+    ("45e8", "100", "445e9", "consistent"),
+    ("12e8", "1e2", "11e10", "consistent"),
+])  # fmt: skip
 def test_products_that_only_touch_need_one_rule_that_reaches_them(
     bits: str, rounds: str, total: str, status: str
 ) -> None:

@@ -24,29 +24,23 @@ def grid() -> Any:
     )
 
 
-@pytest.mark.parametrize(
-    ("relation", "places"),
-    [
-        (Relation("r", "s", "'{row}' at 'one' < '{row}' at 'two'"), ["A|x", "A|y", "B|x"]),
-        (Relation("r", "s", "'{row}' at 'one' < 99", rows=("A|*",)), ["A|x", "A|y"]),
-        (Relation("r", "s", "'A|x' at '{column}' < 99"), ["one", "two"]),
-        (Relation("r", "s", "'A|x' at 'one' < 99"), [""]),
-    ],
-)
+@pytest.mark.parametrize(("relation", "places"), [
+    (Relation("r", "s", "'{row}' at 'one' < '{row}' at 'two'"), ["A|x", "A|y", "B|x"]),
+    (Relation("r", "s", "'{row}' at 'one' < 99", rows=("A|*",)), ["A|x", "A|y"]),
+    (Relation("r", "s", "'A|x' at '{column}' < 99"), ["one", "two"]),
+    (Relation("r", "s", "'A|x' at 'one' < 99"), [""]),
+])  # fmt: skip
 def test_relation_runs_over_the_rows_and_columns_that_it_names(
     relation: Relation, places: list[str], grid: Any
 ) -> None:
     assert [where for where, _ in instances(relation, grid.tables[0], grid)] == places
 
 
-@pytest.mark.parametrize(
-    ("relation", "message"),
-    [
-        (Relation("r", "s", "'A|x' at 'one' < 9", rows=("A|*",)), "the expression has no {row}"),
-        (Relation("r", "s", "'{row}' at 'one' < 9", rows=("C|*",)), "'C|*' matches no row"),
-        (Relation("r", "s", "'{row}' at 'three' < 9"), "'three' matches no column"),
-    ],
-)
+@pytest.mark.parametrize(("relation", "message"), [
+    (Relation("r", "s", "'A|x' at 'one' < 9", rows=("A|*",)), "the expression has no {row}"),
+    (Relation("r", "s", "'{row}' at 'one' < 9", rows=("C|*",)), "'C|*' matches no row"),
+    (Relation("r", "s", "'{row}' at 'three' < 9"), "'three' matches no column"),
+])  # fmt: skip
 def test_relation_that_cannot_be_meant_is_one_clear_error(
     relation: Relation, message: str, grid: Any
 ) -> None:

@@ -123,14 +123,11 @@ def test_true_words_about_true_trials_are_never_inconsistent(
     assert "inconsistent" not in statuses(significance.check(made))
 
 
-@pytest.mark.parametrize(
-    ("methods", "status", "likely"),
-    [
-        ("ABCD", "undecidable", 2 / 6**4),
-        # One direction alone has 0.028: both might be below.
-        ("AB", "consistent", 2 / 6**2),
-    ],
-)
+@pytest.mark.parametrize(("methods", "status", "likely"), [
+    ("ABCD", "undecidable", 2 / 6**4),
+    # One direction alone has 0.028: both might be below.
+    ("AB", "consistent", 2 / 6**2),
+])  # fmt: skip
 def test_single_runs_above_every_trial_of_their_experiments(
     methods: str, status: str, likely: float
 ) -> None:
