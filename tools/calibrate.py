@@ -14,11 +14,9 @@ import argparse
 import itertools
 import json
 import math
-import tomllib
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import fedrepro
@@ -28,10 +26,9 @@ from fedrepro.benchmark.planning.headroom import data_of
 from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.results import CellResult, Report, TableResult
 from fedrepro.benchmark.spec.load import load_paper
-from fedrepro.benchmark.spec.model import Cell, Override, Paper, Table
-from tools.found import filled
+from fedrepro.benchmark.spec.model import Override, Paper, Table
+from tools.found import ROOT, Place, calibration, conditioned, filled, place
 
-ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "tools/calibration"
 PAGE = ROOT / "docs/calibration.md"
 STORE = ROOT / "results/calibration"
@@ -119,22 +116,14 @@ class Trial:
         return found
 
     @cached_property
-    def _cells(self) -> dict[tuple[str, str, str], CellResult]:
+    def _cells(self) -> dict[Place, CellResult]:
         """The cells that conditions name, in one run, and the controls'."""
-        named = [
-            cell
-            for one in self._rule["baselines"]
-            for cell in (one["cell"], *one.get("above", ()), *one.get("below", ()))
-        ]
-        wanted = {(cell["table"], cell["row"], cell["column"]) for cell in named}
+        wanted = conditioned(self._rule)
         report = self._run(sorted({table for table, _, _ in wanted}), wanted)
-        return {
-            _place(table.id, cell): cell
-            for table in (*report.tables, self.controls)
-            for cell in table.cells
-        }
+        judged = (*report.tables, self.controls)
+        return {place(table.id, cell): cell for table in judged for cell in table.cells}
 
-    def _run(self, tables: Sequence[str], only: Container[tuple[str, str, str]] = ()) -> Report:
+    def _run(self, tables: Sequence[str], only: Container[Place] = ()) -> Report:
         """Some tables, of which all but controls have a few cells alone and no claims."""
         narrow = (one if one.is_control else _narrow(one, only) for one in self._one.paper.tables)
         paper = replace(self._one.paper, tables=tuple(narrow))
@@ -144,12 +133,8 @@ class Trial:
         return self._cells[table, row, column]
 
 
-def _place(table: str, cell: Cell | CellResult) -> tuple[str, str, str]:
-    return table, "|".join(cell.row), "|".join(cell.column)
-
-
-def _narrow(table: Table, only: Container[tuple[str, str, str]]) -> Table:
-    cells = tuple(one for one in table.cells if _place(table.id, one) in only)
+def _narrow(table: Table, only: Container[Place]) -> Table:
+    cells = tuple(one for one in table.cells if place(table.id, one) in only)
     return replace(table, cells=cells, claims=(), relations=())
 
 
@@ -200,7 +185,7 @@ def _ahead(higher: CellResult, lower: CellResult) -> Condition:
 
 def choose(paper: str, jobs: int | None) -> tuple[list[Candidate], Candidate]:
     """All candidates, of which some were tried, and the chosen one."""
-    rule = tomllib.loads((FOLDER / f"{paper}.toml").read_text("utf-8"))
+    rule = calibration(paper)
     known, tried = candidates(paper, rule), list[Candidate]()
     for one in (one for one in known if one.name not in rule.get("not_tried", ())):
         print(f"{one.name}: {one.work:,.0f} billion multiply-adds", flush=True)
@@ -242,20 +227,15 @@ def main() -> None:
     parser.add_argument("--drawn", action="store_true", help="write the page from the record")
     given = parser.parse_args()
     if given.dry:
-        rule = tomllib.loads((FOLDER / f"{given.paper}.toml").read_text("utf-8"))
-        for one in candidates(given.paper, rule):
+        for one in candidates(given.paper, calibration(given.paper)):
             print(f"{one.work:12,.0f} billion multiply-adds  {one.name}")
         return
     path = FOLDER / f"{given.paper}.json"
     if not given.drawn:
         known, chosen = choose(given.paper, given.jobs)
         kept = [
-            {
-                "data": one.data,
-                "size": one.size,
-                "work": one.work,
-                "conditions": [asdict(found) for found in one.conditions],
-            }
+            {"data": one.data, "size": one.size, "work": one.work}
+            | {"conditions": [asdict(found) for found in one.conditions]}
             for one in known
         ]
         record = {"chosen": chosen.name, "candidates": kept}

@@ -5,10 +5,13 @@
 
 import json
 import re
+import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 from fedrepro.benchmark.claims.answer import ClaimResult
 from fedrepro.benchmark.judging.evidence import CellTrials, Evidence
@@ -16,10 +19,11 @@ from fedrepro.benchmark.judging.first_lines import clause
 from fedrepro.benchmark.judging.judge import judge_evidence
 from fedrepro.benchmark.judging.on_other_data import elsewhere
 from fedrepro.benchmark.planning.plan import Plan, make_plan
-from fedrepro.benchmark.results import Departure, Report, TableResult, named_inside
+from fedrepro.benchmark.results import CellResult, Departure, Report, TableResult, named_inside
 from fedrepro.benchmark.spec.load import load_paper
-from fedrepro.benchmark.spec.model import CellKey
-from fedrepro.reports import evidence, scoreboard
+from fedrepro.benchmark.spec.model import Cell, CellKey
+from fedrepro.benchmark.spec.printed import Printed
+from fedrepro.reports import evidence, layout, scoreboard
 
 ROOT = Path(__file__).parent.parent
 PAPERS = ("cpcfl", "fcl", "calibre", "fedrlc", "mfcl")
@@ -44,6 +48,16 @@ HOW_TO_READ = (
     "one. Its links lead to the claim's formula over the published values, and to each trial by "
     "table, row and column."
 )
+
+AS_RECORDED = (
+    "These are the recorded runs, with 95 % intervals. A control is judged in each run, by the "
+    "weakest of its comparisons. What is asked of headroom and baselines was asked of means in "
+    "the calibration, on other seeds. The last rows are what baselines are compared with. "
+    "Nearness to published values is not asked."
+)
+COST = ("{trials:,} trials on two quiet cores", "{seconds} s, {gb} GB", "at most {most} s, 2 GB")
+Place = tuple[str, str, str]
+"""Table, row and column of a cell."""
 
 
 def judged(paper: str) -> Report:
@@ -124,6 +138,64 @@ def results(reports: list[Report]) -> Iterator[str]:
     for one in reports:
         counts = scoreboard.counts([one], "claims")
         yield row(f"[{one.paper}](findings/{one.paper}.md)", *(counts.get(w, 0) for w in WORDS))
+    claims = [claim for one in reports for table in one.tables for claim in table.claims]
+    left_out = [": time: " in claim.reason for claim in claims if claim.word == "NOT RUN"]
+    yield ""
+    yield (
+        f"{sum(left_out)} claims are `NOT RUN` to save time, and run under `patient`. The other "
+        f"{left_out.count(False)} describe, or quote what others have measured."
+    )
+
+
+def as_recorded(reports: list[Report]) -> Iterator[str]:
+    """By paper: controls, headroom, the calibration's baselines beside print, time and memory."""
+    yield AS_RECORDED
+    for report in reports:
+        rule, (controls,) = calibration(report.paper), report.controls
+        yield from ("", f"### {load_paper(report.paper).name} as recorded", "")
+        yield from table("what", "here", "asked", "published", "difference")
+        for one in controls.claims:
+            seen = "—" if one.answer.ours is None else evidence.span(one.answer.ours, sign=True)
+            asked = f"at least {one.holds.rpartition(' ')[2]}: {one.word.lower()}"
+            yield row(f"control `{one.id}`", seen, asked, "—", "—")
+        every = [(one.id, cell) for one in (controls, *report.tables) for cell in one.cells]
+        for id, cell in every:
+            if cell.metric == "headroom" and cell.mean is not None:
+                yield beside_print(id, cell, rule["least_headroom"])
+        cells = {place(*one): one for one in every}
+        for where, least in conditioned(rule).items():
+            yield beside_print(*cells[where], least)
+        cost = calibration("cost")[report.paper]
+        yield row(*(text.format(**cost) for text in COST), "—", "—")
+
+
+def calibration(name: str) -> dict[str, Any]:
+    return tomllib.loads((ROOT / f"tools/calibration/{name}.toml").read_text("utf-8"))
+
+
+def conditioned(rule: dict[str, Any]) -> dict[Place, float | None]:
+    """The cells that conditions of a calibration name, the baselines first with the least asked."""
+    where = itemgetter("table", "row", "column")
+    found = {where(one["cell"]): one.get("least") for one in rule["baselines"]}
+    for one in rule["baselines"]:
+        for other in (*one.get("above", ()), *one.get("below", ())):
+            found.setdefault(where(other))
+    return found
+
+
+def place(table: str, cell: Cell | CellResult) -> Place:
+    return table, "|".join(cell.row), "|".join(cell.column)
+
+
+def beside_print(id: str, cell: CellResult, least: float | None) -> str:
+    here, printed = layout.number(cell.mean, 1), Printed.parse(cell.published).value
+    if cell.interval is not None:
+        here += f" {layout.span(cell.interval, 1)}"
+    apart = None if cell.mean is None or printed is None else cell.mean - float(printed)
+    name = f"{'/'.join(cell.row)} @ {'/'.join(cell.column)} ({named_inside(id)})"
+    asked = "—" if least is None else f"at least {least:g}"
+    further = layout.number(apart, 1, sign=True)
+    return row(name, here, asked, layout.published(cell) or "—", further)
 
 
 def finding(paper: str, reports: list[Report]) -> Iterator[str]:
@@ -248,6 +320,7 @@ def filled(text: str, lines: Iterator[str], what: str = "found") -> str:
 FILES: dict[str, Callable[[list[Report]], Iterator[str]]] = {
     "README.md": readme,
     "docs/results.md": results,
+    "docs/calibration.md": as_recorded,
     **{f"docs/findings/{paper}.md": partial(finding, paper) for paper in PAPERS},
 }
 

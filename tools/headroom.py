@@ -11,9 +11,7 @@ keeps the records of the others. `--drawn` trains nothing: it draws from that fi
 import argparse
 import hashlib
 import math
-import tomllib
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from statistics import fmean
 
 import fedrepro
@@ -24,19 +22,17 @@ from fedrepro.benchmark.results import OnOtherData, Report, RunSummary
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.reports.answer_pictures import by_headroom
 from fedrepro.reports.evidence import ON_OTHER_DATA, on_other_data
-from tools.found import filled, judged, row, table
-
-ROOT = Path(__file__).parent.parent
+from tools.found import ROOT, calibration, filled, judged, row, table
 
 
 def measured(paper: str, some: Sequence[str], jobs: int | None) -> Iterator[OnOtherData]:
     """Trains what is missing on some sets, without any on the profile's own and all others."""
     spec = load_paper(paper)
-    rule = tomllib.loads((ROOT / f"tools/calibration/{paper}.toml").read_text("utf-8"))
+    known = calibration(paper)["headroom_on"]
     tables = [one.id for one in spec.tables if any(claim.headline for claim in one.claims)]
-    if unknown := set(some).difference(rule["headroom_on"]):
-        raise SystemExit(f"--on {', '.join(unknown)}: not among {rule['headroom_on']}")
-    for on in some or (None, *rule["headroom_on"]):
+    if unknown := set(some).difference(known):
+        raise SystemExit(f"--on {', '.join(unknown)}: not among {known}")
+    for on in some or (None, *known):
         report = fedrepro.run(paper, "headroom", tables=tables, on=on, jobs=jobs).report
         name = on or str(spec.profiles["headroom"].data)
         for one in report.tables:
