@@ -191,21 +191,14 @@ def answer_claim(claim: Claim, comparisons: Sequence[Elementary], known: Known) 
 
 def _known(least: float, contrasts: Contrasts) -> ClaimAnswer:
     """A control: whether each comparison is shown to exceed `least`; reports the weakest."""
-    own, k = contrasts.intervals(contrasts.level), len(contrasts.comparisons)
+    own, k, n = contrasts.intervals(contrasts.level), len(contrasts.comparisons), contrasts.n
     each = (one for both in own for one in both)
     weakest = min(each, key=lambda one: -math.inf if one.low is None else one.low)
     shown = sum(all(one.lies_above(least) for one in both) for both in own)
-    ahead = (np.minimum(contrasts.ours, contrasts.by_trial) > least).all(axis=0)
-    return ClaimAnswer(
-        "SEEN" if shown == k else "NOT SEEN",
-        f"{weakest.shown('.3g')}, at least {least:g} is needed.",
-        "control",
-        k,
-        shown=shown,
-        ours=weakest,
-        trials=contrasts.n,
-        trials_ahead=int(ahead.sum()),
-    )
+    ahead = int((np.minimum(contrasts.ours, contrasts.by_trial) > least).all(axis=0).sum())
+    word: ControlWord = "SEEN" if shown == k else "NOT SEEN"
+    said = f"{weakest.shown('.3g')}, at least {least:g} is needed."
+    return ClaimAnswer(word, said, "control", k, shown, ours=weakest, trials=n, trials_ahead=ahead)
 
 
 def _counted(contrasts: Contrasts) -> ClaimAnswer:
@@ -241,17 +234,10 @@ def _close(contrasts: Contrasts, widths: Sequence[float], variances: int = 1) ->
     stated = [float(one.value) for one in rights if isinstance(one, Number)]
     size = sum(stated) / k if len(stated) == k else 0.0
     blunt = " A margin counts up to half the stated size." * any(nearer < widths)
-    return ClaimAnswer(
-        "HOLDS" if near == k else "OPPOSITE" if far else "OPEN",
-        f"{near} of {k} shown to be as close as stated, {far} further apart.{blunt}",
-        "closeness",
-        k,
-        shown=near,
-        opposite=far,
-        ours=t_interval(contrasts.ours.mean(axis=0) + size, level),
-        printed=size or None,
-        trials=contrasts.n,
-    )
+    word: ClaimWord = "HOLDS" if near == k else "OPPOSITE" if far else "OPEN"
+    reason = f"{near} of {k} shown to be as close as stated, {far} further apart.{blunt}"
+    ours, counts = t_interval(contrasts.ours.mean(axis=0) + size, level), (k, near, 0, far)
+    return ClaimAnswer(word, reason, "closeness", *counts, ours, size or None, trials=contrasts.n)
 
 
 def _directed(claim: Claim, contrasts: Contrasts) -> ClaimAnswer:

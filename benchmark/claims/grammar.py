@@ -1,13 +1,4 @@
-"""The claim language: text to syntax tree, by recursive descent.
-
-* `claim      = sum comparison sum { comparison sum } [ where ]`.
-* `comparison = ">" | "<" | "=" | "~" number`.
-* `sum        = product { ("+" | "-") product }`.
-* `product    = atom { ("*" | "/") atom }`.
-* `atom       = number | cells | function | "(" sum ")"`.
-* `function   = ("max" | "min" | "mean") "(" cells ")"`.
-* `cells      = 'row' { "," 'row' } [ where ]`.
-* `where      = [ "at" 'column' { "," 'column' } ] [ "in" 'table' ]`.
+"""The claim language (`docs/spec-format.md`, Claims): text to syntax tree, by recursive descent.
 
 Nothing here knows of tables: `benchmark.claims.bind_cells` binds the patterns to cells.
 """

@@ -41,17 +41,10 @@ def support(comparisons: Sequence[Elementary]) -> tuple[SupportWord, str]:
             slack, one = found[0]
             more = "" if len(judged) == 1 else f"; {len(found)} of {len(judged)} comparisons"
             reason = "A divisor may be zero" if slack is None else _REASONS[word]
-            return word, f"{reason}: {_written(one)}{more}."
-    _, _, tightest = min(judged, key=lambda one: one[1] or 0)
-    return (
-        "supported",
-        f"For all values that round to the published ones; the tightest is {_written(tightest)}.",
-    )
-
-
-def support_one(comparison: Elementary) -> SupportWord:
-    """What the printed numbers say of one comparison."""
-    return _judged(comparison)[0]
+            return word, f"{reason}: {one.printed} ({one.text}){more}."
+    _, _, one = min(judged, key=lambda one: one[1] or 0)
+    tightest = f"the tightest is {one.printed} ({one.text})"
+    return "supported", f"For all values that round to the published ones; {tightest}."
 
 
 def _judged(comparison: Elementary) -> tuple[SupportWord, Fraction | None]:
@@ -170,11 +163,6 @@ _REASONS: Mapping[SupportWord, str] = {
     "undecidable": "Rounding leaves both answers open",
 }
 """By word, in the order in which one comparison decides over the others."""
-
-
-def _written(comparison: Elementary) -> str:
-    """`76.80 > 69.30 (CP-CFL|SimCLR @ ... > ...)`."""
-    return f"{comparison.printed} ({comparison.text})"
 
 
 def why_unbreakable(comparison: Elementary) -> str | None:

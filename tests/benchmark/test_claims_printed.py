@@ -7,7 +7,7 @@ import pytest
 
 from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.claims.grammar import Arithmetic
-from fedrepro.benchmark.claims.printed import range_over, support, support_one
+from fedrepro.benchmark.claims.printed import range_over, support
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec.model import Claim
 from tests.benchmark.audit.small_paper import cell, paper
@@ -80,7 +80,7 @@ def test_support_agrees_with_trying_values_that_print_so(holds, seed):
             for (name, value), shift in zip(halves.items(), shifts, strict=True)
         }
         answers.add(_true(holds, values))
-    found = support_one(one)
+    found, _ = support([one])
     if found == "supported":
         assert answers == {True}
     elif found == "contradicted":

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ...claims.bind_cells import bind
 from ...claims.nodes import Elementary
-from ...claims.printed import SupportWord, support, support_one
+from ...claims.printed import SupportWord, support
 from ...spec.model import Claim, Paper, Table
 from ..expressions import MOST_SHOWN, computed_of, published_of
 from ..findings import Finding, Status, finding
@@ -51,7 +51,7 @@ def readings(paper: Paper, table: Table) -> Mapping[str, list[ClaimSupport]]:
 def _read(claim: Claim, table: Table, paper: Paper) -> ClaimSupport:
     comparisons = bind(claim, table, paper)
     word, reason = support(comparisons)
-    decisive = [one for one in comparisons if support_one(one) == word]
+    decisive = [one for one in comparisons if support([one])[0] == word]
     return ClaimSupport(claim, word, reason, decisive or comparisons, comparisons)
 
 

@@ -7,7 +7,7 @@ numbers. One that is read from `vague` words is at most undecidable.
 from collections.abc import Iterator
 
 from ...claims.bind_cells import instances
-from ...claims.printed import support, support_one
+from ...claims.printed import support
 from ...spec.model import Paper
 from ..expressions import computed_of, published_of
 from ..findings import Finding, Status, finding
@@ -15,13 +15,12 @@ from ..findings import Finding, Status, finding
 
 def check(paper: Paper) -> Iterator[Finding]:
     """One finding for each relation and row whose cells are printed."""
-    related = ((table, relation) for table in paper.tables for relation in table.relations)
-    for table, relation in related:
+    for table, relation in ((each, one) for each in paper.tables for one in each.relations):
         for where, comparisons in instances(relation, table, paper):
             word, _ = support(comparisons)
             if word == "not printed":
                 continue
-            printed = [one for one in comparisons if support_one(one) != "not printed"]
+            printed = [one for one in comparisons if support([one])[0] != "not printed"]
             status: Status = "consistent" if word == "supported" else "undecidable"
             note = "" if relation.note is None else f" {relation.note.rstrip('.')}."
             if word == "contradicted" and relation.vague is not None:
