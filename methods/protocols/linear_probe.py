@@ -4,8 +4,7 @@ Papers: fedrlc, Section VII-B (AdamW, 0.022); mfcl, Section 5.1; fcl, Section 6.
 et al. 2019. Options have the spec's values.
 Unstated: representations are standardised by the training images' mean and SD, so that one learning
 rate serves encoders of any scale (`standardised`). The code of FedEMA does not do so (EasyFL's
-`applications/fedssl/linear_evaluation.py`). Images are not augmented. The rate of the `cosine`
-schedule falls to zero over all epochs, that of `steps` by `gamma` after each of `milestones`.
+`applications/fedssl/linear_evaluation.py`). Images are not augmented.
 Evidence: `tests/methods/test_fine_tuning.py` (scikit-learn's logistic regression).
 """
 

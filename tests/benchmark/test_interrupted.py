@@ -122,8 +122,8 @@ def costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 ONE_STEP = {
-    "clustering", "embedding", "personalized-head", "reconstruction", "relevance", "saliency",
-    "silhouette",
+    "client-silhouette", "clustering", "embedding", "personalized-head", "reconstruction",
+    "relevance", "saliency", "silhouette",
 }  # fmt: skip
 """Evaluations that are not saved on their way: they begin again."""
 SHORT = {("federated", "ifca"), ("pretraining", "byol"), ("measurement", "linear-probe")}
