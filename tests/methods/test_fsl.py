@@ -94,13 +94,11 @@ def test_local_losses_train_both_halves_apart_and_average_them() -> None:
             hidden = F.linear(z.mean((3, 4))[0], state["auxiliary.0.weight"][0])
             hidden = (hidden + state["auxiliary.0.bias"][0]).relu()
             guess = F.linear(hidden, state["auxiliary.1.weight"][0], state["auxiliary.1.bias"][0])
-            smashed = z.detach()
-            logits = task.model.logits(state, network.behind(state, smashed, True), True)[0]
+            logits = task.model.logits(state, network.behind(state, z.detach(), True), True)[0]
             for half, out in ((ours, guess), (theirs, logits)):
                 weights = [v for v in half.values() if v.requires_grad]
-                for w, g in zip(
-                    weights, torch.autograd.grad(F.cross_entropy(out, labels), weights), strict=True
-                ):
+                slopes = torch.autograd.grad(F.cross_entropy(out, labels), weights)
+                for w, g in zip(weights, slopes, strict=True):
                     w.data -= 0.05 * g
         for name, value in state.items():
             expected[name] += value.detach() * size / 20
@@ -121,12 +119,9 @@ def test_no_gradient_returns_to_clients_that_have_a_loss_of_their_own() -> None:
 
 
 def test_clients_with_a_loss_of_their_own_do_not_see_the_servers_half() -> None:
-    task, clients = split(make_task()), torch.arange(3)
-    server = LOCAL.start(task, 0)
+    task = split(make_task())
+    now, server = Round(task, 0, torch.arange(3)), LOCAL.start(task, 0)
     other = {k: v + (k.startswith(("head", "encoder.layer"))) for k, v in server.items()}
-    sent = [
-        one_round(LOCAL, Round(task, 0, clients), one)[1].per_client["weights"]
-        for one in (server, other)
-    ]
+    sent = [one_round(LOCAL, now, one)[1].per_client["weights"] for one in (server, other)]
     torch.testing.assert_close(sent[1], sent[0], rtol=0, atol=0)
     assert LOCAL.global_model(task, server).keys() == task.new_model("model").keys()

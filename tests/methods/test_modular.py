@@ -31,11 +31,8 @@ def test_resnet_18_without_its_first_two_convolutions() -> None:
     network = modular(ResNet(18, stem="cifar", client_layers=2, client_norm="twin", modular=True))
     state = fresh(network)
     names = convolutions(state)
-    assert names[:3] == [
-        "encoder.module.0.weight",
-        "encoder.module.1.weight",
-        "encoder.layer1.0.conv2.weight",
-    ]
+    first = ("module.0", "module.1", "layer1.0.conv2")
+    assert names[:3] == [f"encoder.{one}.weight" for one in first]
     # 17 convolutions and 3 on shortcuts in the whole network.
     assert len(names) == 20
     # Table 9, rows 1 to 4: weights, biases, a scale and a shift for each channel.
@@ -56,8 +53,7 @@ def test_every_cut_of_table_1_runs(depth: int, cut: int, norm: str) -> None:
     network = modular(encoder, 1, 8)
     state = fresh(network)
     out = network(state, torch.rand(1, 4, 1, 8, 8), training=True)
-    assert out.shape == (1, 4, 5)
-    assert encoder.out_dim == 5
+    assert out.shape == (1, 4, encoder.out_dim) == (1, 4, 5)
     in_all = len([n for n in convolutions(state) if "downsample" not in n])
     assert in_all == (17 if depth == 18 else 49)
 
@@ -80,8 +76,7 @@ def test_vgg_16_cut_behind_two_layers_has_all_its_convolutions() -> None:
     assert "encoder.features.7.weight" in second
     assert "encoder.features.3.weight" not in second
     assert second["encoder.features.7.weight"].shape == first["encoder.features.7.weight"].shape
-    out = modular(cut)(second, torch.rand(1, 2, 3, 32, 32))
-    assert out.shape == (1, 2, 32)
+    assert modular(cut)(second, torch.rand(1, 2, 3, 32, 32)).shape == (1, 2, 32)
 
 
 @pytest.mark.parametrize("encoder", [ResNet(18, width=4, client_layers=2), VGG(11, width=4)])

@@ -28,12 +28,8 @@ class FedSimCLR(SelfSupervised):
     def encoder_options(self) -> Mapping[str, Any]:
         if self.client_norm == "batch":
             return {}
-        return {
-            "client_layers": 2,
-            "client_norm": self.client_norm,
-            "group_channels": self.group_channels,
-            "twin_variance": self.twin_variance,
-        }
+        own = ("client_norm", "group_channels", "twin_variance")
+        return {"client_layers": 2, **{name: getattr(self, name) for name in own}}
 
     def objective_name(self) -> str:
         return "simclr"

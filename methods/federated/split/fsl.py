@@ -47,21 +47,13 @@ class Wire:
 
     def __call__(self, z: Tensor) -> Tensor:
         """`z`, as it arrives at the server."""
-        passed: Tensor = _Passed.apply(z, self)  # type: ignore[no-untyped-call]
-        return passed
+        self.up += n_bytes({"z": z})
+        arrived = z.clone()
+        arrived.register_hook(self._returned)  # type: ignore[no-untyped-call]
+        return arrived
 
-
-class _Passed(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, z: Tensor, wire: Wire) -> Tensor:
-        ctx.wire = wire
-        wire.up += n_bytes({"z": z})
-        return z.clone()
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        ctx.wire.down += n_bytes({"gradient": gradients[0]})
-        return gradients[0], None
+    def _returned(self, gradient: Tensor) -> None:
+        self.down += n_bytes({"gradient": gradient})
 
 
 class Split(Supervised):
@@ -144,8 +136,7 @@ class FSL(WithLabels):
         )
 
     def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
-        lower = now.average(upload.per_client["weights"])
-        upper = upload.resident["server"]
+        lower, upper = now.average(upload.per_client["weights"]), upload.resident["server"]
         if self.form == "local-loss":
             upper = now.average(dict(upper))
         return {**lower, **upper}
@@ -156,25 +147,21 @@ class FSL(WithLabels):
     def _one_after_the_other(self, now: Round, download: Message) -> Message:
         lower, upper = download.shared["weights"], download.resident["server"]
         order = torch.randperm(len(now), generator=now.stream("split order"))
-        up, trained = 0, {}
+        wire, trained = Wire(), {}
         for position in order.tolist():
             one = now.of(now.clients[[position]])
-            wire = Wire()  # each client's own, which a round that was interrupted takes back
             done = self.train(one, Split(now.task, wire), {**lower, **upper}).state
-            up += wire.up
             trained[position] = part(done, MODULE)
             upper = {name: done[name] for name in upper}
         return Message(
             per_client={"weights": concatenate(trained[i] for i in range(len(now)))},
-            streamed={"smashed data": up},
+            streamed={"smashed data": wire.up},
             resident={"server": upper},
         )
 
     def _auxiliary(self, task: Task, state: State) -> Sequential:
-        channels = self._one_smashed(task, state).shape[2]
-        return dense_layers(
-            AUXILIARY, channels, (*self.auxiliary_widths, task.federation.n_classes)
-        )
+        widths = (*self.auxiliary_widths, task.federation.n_classes)
+        return dense_layers(AUXILIARY, self._one_smashed(task, state).shape[2], widths)
 
     def _smashed(self, now: Round, state: State) -> tuple[int, int]:
         """Bytes of the smashed data of a round, and of their labels."""
