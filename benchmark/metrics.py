@@ -34,7 +34,8 @@ _METRICS = {
         ("ari headroom silhouette", MetricRange(-1.0, 1.0)),
         ("bits bytes flops image_error merged_groups restarts uploaded_bytes view_error",
          MetricRange(0.0, lower_is_better=True)),
-        ("clustering_failed false_negative_ratio", MetricRange(0.0, 1.0, lower_is_better=True)),
+        ("client_imbalance clustering_failed false_negative_ratio server_imbalance",
+         MetricRange(0.0, 1.0, lower_is_better=True)),
         ("accuracy_variance novel_accuracy_variance", MetricRange(0.0, 0.25, lower_is_better=True)),
         ("accuracy_sd", MetricRange(0.0, 0.5, lower_is_better=True)),
     )

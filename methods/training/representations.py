@@ -96,10 +96,8 @@ def drawn_pairs(
     if not rows:
         raise ValueError("there are no images to encode")
     together = (torch.cat([getattr(one, f.name) for one in drawn]) for f in fields(Parameters))
-    places = torch.cat([held.cpu() for held in own])
-    return DrawnPairs(
-        images, places, vectors, Parameters(*together), torch.cat(first), torch.cat(apart)
-    )
+    kept, places = Parameters(*together), torch.cat([held.cpu() for held in own])
+    return DrawnPairs(images, places, vectors, kept, torch.cat(first), torch.cat(apart))
 
 
 @dataclass(frozen=True)
@@ -143,9 +141,11 @@ def contrastive_training(
     schedule: str,
     temperature: float,
     seeds: Seeds,
+    seen: Callable[[Tensor], object],
 ) -> tuple[State, Sequence[float]]:
     """`state` (one model) after training on `z`, and the mean loss of each epoch. `options`:
-    batch_size counts images, each of two views; a last batch of one image is left out."""
+    batch_size counts images, each of two views; a last batch of one image is left out. `seen` is
+    called with the images of each batch."""
     fresh = {name: value.clone() for name, value in state.items()}
     weights = [v.requires_grad_() for name, v in fresh.items() if not is_buffer(name)]
     # With the optimiser's own weight decay, where `LocalOptions` would have none.
@@ -154,7 +154,7 @@ def contrastive_training(
     device, n, losses = weights[0].device, len(z), list[float]()
     steps = options.epochs * math.ceil(n / options.batch_size)
     for epoch in range(options.epochs):
-        total, passed = torch.zeros((), device=device), 0
+        total = torch.zeros((), device=device)
         drawn = torch.randint(z.vectors, (n,), generator=stream)
         order = list(batches(n, options.batch_size, stream))
         for number, batch in enumerate(order):
@@ -162,6 +162,7 @@ def contrastive_training(
             share = (1 + math.cos(math.pi * step / steps)) / 2 if schedule == "cosine" else 1.0
             for group in optimizer.param_groups:
                 group["lr"] = options.learning_rate * share
+            seen(batch)
             views = z.read(batch, drawn[batch]).transpose(0, 1).flatten(0, 1).unsqueeze(0)
             first, second = network(fresh, views, True).chunk(2, dim=1)
             loss = nt_xent(first, second, temperature).sum()
@@ -169,6 +170,5 @@ def contrastive_training(
             torch.autograd.backward(loss)
             optimizer.step()
             total += loss.detach() * len(batch)
-            passed += len(batch)
-        losses.append(float(total) / max(1, passed))
+        losses.append(float(total) / max(1, sum(map(len, order))))
     return {name: value.detach() for name, value in fresh.items()}, losses

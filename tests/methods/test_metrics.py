@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from fedrepro.methods.data.federation import ImageSet
+from fedrepro.methods.metrics.balance import pairs
 from fedrepro.methods.metrics.cluster_agreement import agreement, clustering_accuracy, silhouette
 from fedrepro.methods.metrics.collapse import representation_std
 from fedrepro.methods.metrics.false_negatives import expected_ratio, measured_ratio
@@ -59,19 +60,12 @@ def test_even_directions_give_one_and_a_point_gives_zero() -> None:
     assert representation_std(torch.ones(50, 8) * torch.rand(50, 1)) == pytest.approx(0, abs=1e-6)
 
 
-def equation_4(classes_of: list[set[int]], client: int, y: int, bank: int) -> float:
-    """As printed: every client has m classes and a bank of the same size."""
-    m = len(classes_of[client])
+def as_printed(equation: int, classes_of: list[set[int]], client: int, y: int, bank: int) -> float:
+    """Eq. 4 or 5: every client has m classes and a bank of the same size."""
+    m, local = len(classes_of[client]), equation == 4
     others = [i for i in range(len(classes_of)) if i != client]
     shared = [1 if y in classes_of[i] else 0 for i in others]
-    return (bank / m + sum(s * bank / m for s in shared)) / (bank + bank * len(others))
-
-
-def equation_5(classes_of: list[set[int]], client: int, y: int, bank: int) -> float:
-    m = len(classes_of[client])
-    others = [i for i in range(len(classes_of)) if i != client]
-    shared = [1 if y in classes_of[i] else 0 for i in others]
-    return sum(s * bank / m for s in shared) / (bank * len(others))
+    return (local * bank / m + sum(s * bank / m for s in shared)) / (bank * (local + len(others)))
 
 
 def counts_of(classes_of: list[set[int]], each: int = 6, classes: int = 8) -> torch.Tensor:
@@ -84,11 +78,11 @@ def counts_of(classes_of: list[set[int]], each: int = 6, classes: int = 8) -> to
 OVERLAPPING = [{0, 1}, {1, 2}, {0, 1}, {4, 5}]
 
 
-@pytest.mark.parametrize(("local", "equation"), [(True, equation_4), (False, equation_5)])
-def test_the_expected_ratio_is_the_mean_of_equations_4_and_5_over_queries(local, equation) -> None:  # type: ignore[no-untyped-def]
-    ratio = expected_ratio(counts_of(OVERLAPPING), torch.full((4,), 10), local, remote=True)
+@pytest.mark.parametrize("number", [4, 5])
+def test_the_expected_ratio_is_the_mean_of_equations_4_and_5_over_queries(number: int) -> None:
+    ratio = expected_ratio(counts_of(OVERLAPPING), torch.full((4,), 10), number == 4, remote=True)
     for client, own in enumerate(OVERLAPPING):
-        expected = sum(equation(OVERLAPPING, client, y, 10) for y in own) / len(own)
+        expected = sum(as_printed(number, OVERLAPPING, client, y, 10) for y in own) / len(own)
         assert ratio[client].item() == pytest.approx(expected, abs=1e-12)
 
 
@@ -97,12 +91,10 @@ def test_with_disjoint_classes_the_ratio_is_one_over_m_and_clients(clients: int,
     classes_of = [set(range(client * m, client * m + m)) for client in range(clients)]
     counts = counts_of(classes_of, classes=clients * m)
     bank = torch.full((clients,), 7)
-    closed = torch.full((clients,), 1 / (m * clients), dtype=torch.float64)
-    torch.testing.assert_close(expected_ratio(counts, bank, local=True, remote=True), closed)
-    alone = torch.full((clients,), 1 / m, dtype=torch.float64)
-    torch.testing.assert_close(expected_ratio(counts, bank, local=True, remote=False), alone)
-    none = torch.zeros(clients, dtype=torch.float64)
-    torch.testing.assert_close(expected_ratio(counts, bank, local=False, remote=True), none)
+    closed = {(True, True): 1 / (m * clients), (True, False): 1 / m, (False, True): 0.0}
+    for (local, remote), share in closed.items():
+        expected = torch.full((clients,), share, dtype=torch.float64)
+        torch.testing.assert_close(expected_ratio(counts, bank, local, remote), expected)
 
 
 def test_the_measured_ratio_is_counted() -> None:
@@ -126,6 +118,14 @@ def test_the_measured_ratio_of_random_banks_comes_to_the_expected_one() -> None:
         found.append(measured_ratio(queries[None], torch.cat([own, other])[None], 4))
     expected = expected_ratio(counts, torch.tensor([20, 20]), local=True, remote=True)[0]
     assert float(torch.stack(found).mean()) == pytest.approx(float(expected), abs=0.01)
+
+
+@pytest.mark.parametrize("size", [8, 32, 128])
+def test_batches_of_every_size_have_the_pairs_of_what_they_are_drawn_from(size: int) -> None:
+    labels, stream = torch.arange(10).repeat(20), torch.Generator().manual_seed(0)
+    batches = torch.stack([torch.randperm(200, generator=stream)[:size] for _ in range(400)])
+    alike, counted = pairs(labels, batches).sum(0).tolist()
+    assert alike / counted == pytest.approx(19 / 199, abs=0.01)
 
 
 ENCODER = Sequential(Flatten(), Linear("encoder.dense", 16, 6), ReLU())

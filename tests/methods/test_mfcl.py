@@ -1,22 +1,27 @@
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import pytest
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
+from fedrepro.methods.data.federation import ImageSet
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.encoders.resnet import ResNet
 from fedrepro.methods.federated.base import Round, Task
 from fedrepro.methods.federated.loop import run
 from fedrepro.methods.federated.split.mfcl import MFCL, ModuleAndDecoder, rebuilding_loss
+from fedrepro.methods.metrics.balance import METRICS
 from fedrepro.methods.nn.classifier import Classifier, dense_head
 from fedrepro.methods.nn.mfcl_modules import mirrored
 from fedrepro.methods.nn.modular import plain_layers, two_modules, with_module_of
 from fedrepro.methods.nn.normalisation import GroupNorm
 from fedrepro.methods.outcome import DivergedError
+from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import n_bytes, part
-from tests.methods.conftest import make_task, one_round
+from tests.methods.conftest import make_task, one_round, stream
 
 AUGMENTATION = Augmentation((0.5, 1.0), jitter_probability=0, grey_probability=0)
 CLIENTS: dict[str, Any] = {"local_epochs": 1, "batch_size": 4, "learning_rate": 0.01}
@@ -44,13 +49,10 @@ def test_traffic_is_what_algorithm_1_sends() -> None:
 
 @pytest.mark.parametrize("norm", ["batch", "twin"])
 def test_who_pools_changes_the_traffic_alone(norm: str) -> None:
-    found = {}
-    for sent in ("pooled", "unpooled"):
-        method = replace(SHORT, sent=sent, client_norm=norm)  # type: ignore[arg-type]
-        found[sent] = run(method, modular(make_task(sizes=(10, 6, 9)), method))
-    pooled, unpooled = found["pooled"], found["unpooled"]
-    sizes = [one.counts["uploaded_bytes.representations"] for one in found.values()]
-    assert sizes[1] == 4 * sizes[0]
+    normed = replace(SHORT, client_norm=norm)  # type: ignore[arg-type]
+    methods, name = (normed, replace(normed, sent="unpooled")), "uploaded_bytes.representations"
+    pooled, unpooled = (run(one, modular(make_task(sizes=(10, 6, 9)), one)) for one in methods)
+    assert unpooled.counts[name] == 4 * pooled.counts[name]
     torch.testing.assert_close(unpooled.encoder, pooled.encoder, rtol=0, atol=0)
 
 
@@ -99,13 +101,9 @@ def test_lost_clients_send_no_representations() -> None:
 
 
 def test_datamix_changes_what_is_sent_and_not_how_much() -> None:
-    task, clients = modular(make_task(), SHORT), torch.arange(3)
-    server = SHORT.start(task, 0)
-    sent = [
-        one_round(method, Round(task, 2, clients), server)[1]
-        for method in (SHORT, replace(SHORT, datamix=True))
-    ]
-    plain, mixed = (message.in_pieces["representations"] for message in sent)
+    task, methods = modular(make_task(), SHORT), (SHORT, replace(SHORT, datamix=True))
+    now, server = Round(task, 2, torch.arange(3)), SHORT.start(task, 0)
+    plain, mixed = (one_round(one, now, server)[1].in_pieces["representations"] for one in methods)
     assert plain.n_bytes == mixed.n_bytes
     some, first = torch.arange(6), torch.zeros(6, dtype=torch.int64)
     assert not torch.allclose(plain.read(some, first), mixed.read(some, first))
@@ -115,6 +113,38 @@ def test_a_second_server_that_diverges_is_a_failed_trial() -> None:
     method = replace(SHORT, server_learning_rate=1e30, server_optimizer="sgd")
     with pytest.raises(DivergedError, match="round 3"):
         run(method, modular(make_task(sizes=(10, 6, 9)), method))
+
+
+def of_one_class(labels: Tensor, size: int, orders: list[list[int]]) -> float:
+    """The share of pairs of one class in batches of `size` of images in these orders."""
+    cut = [order[i : i + size] for order in orders for i in range(0, len(order), size)]
+    alike = [bool(labels[a] == labels[b]) for batch in cut for a, b in combinations(batch, 2)]
+    return sum(alike) / len(alike)
+
+
+def test_pairs_of_one_class_are_counted_in_the_batches_that_are_drawn_and_move_nothing() -> None:
+    task, held = modular(make_task((10, 6, 9)), SHORT), torch.randperm(25, generator=stream())
+    federation = replace(task.federation, train_of=held.split([10, 6, 9]))
+    order, theirs, servers = Seeds(0).generator("representations", "order"), [], []
+    for t in range(2):  # as many rounds of clients as epochs of the server
+        for client, own in enumerate(federation.train_of):
+            drawn = torch.randperm(len(own), generator=Seeds(0).generator("batches", t, client))
+            theirs.append(own[drawn].tolist())
+        torch.randint(3, (25,), generator=order)
+        servers.append(held[torch.randperm(25, generator=order)].tolist())
+    apart = torch.arange(3).repeat_interleave(torch.tensor([10, 6, 9]))[held.argsort()]
+    even, trained = (torch.arange(25) % 3)[held.argsort()], []  # two to four images of each class
+    for known, near in ((apart, 1.0), (even, 1 / 3), (None, 0.0)):
+        known_to = replace(federation, train=ImageSet(federation.train.images, known))
+        outcome = run(SHORT, replace(task, federation=known_to))
+        trained.append(outcome.encoder)
+        found = [outcome.metrics[one].values[-1] for one in METRICS if one in outcome.metrics]
+        if known is not None:
+            expected = [of_one_class(known, 4, theirs), of_one_class(known, 8, servers)]
+            assert found == pytest.approx(expected)
+            assert found == pytest.approx([near, 1 / 3], abs=0.15)
+    assert found == []
+    torch.testing.assert_close(trained[1:], trained[:1] * 2, rtol=0, atol=0)
 
 
 def test_rebuilding_loss_is_binary_cross_entropy_with_the_halved_views() -> None:

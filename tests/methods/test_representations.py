@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from fedrepro.methods.data.views.augment import Augmentation
-from fedrepro.methods.nn.layers import Linear
+from fedrepro.methods.nn.layers import Flatten, Linear, Sequential
 from fedrepro.methods.nn.normalisation import TwinNorm
 from fedrepro.methods.privacy.datamix import Mixed, datamix, draw_mixture, joined
 from fedrepro.methods.seeds import Seeds
@@ -126,34 +126,13 @@ def test_what_is_kept_of_a_view_does_not_grow_with_its_representation() -> None:
     assert sum(n.numel() * n.element_size() for n in kept) == 40 * 4 * 2 * 103
 
 
-@dataclass(frozen=True)
-class Held:
-    """Representations in one tensor, images x vectors x 2 x ..."""
-
-    z: torch.Tensor
-
-    @property
-    def vectors(self) -> int:
-        return self.z.shape[1]
-
-    @property
-    def n_bytes(self) -> int:
-        return self.z.numel() * 4
-
-    def __len__(self) -> int:
-        return len(self.z)
-
-    def read(self, images: torch.Tensor, vectors: torch.Tensor) -> torch.Tensor:
-        return self.z[images, vectors]
-
-
 @pytest.mark.parametrize("schedule", ["cosine", "constant"])
 def test_training_is_sgd_on_the_loss_of_eq_7(schedule: str) -> None:
-    z = torch.randn(7, 1, 2, 4, generator=torch.Generator().manual_seed(1))
-    layer = Linear("l", 4, 3, bias=False)
+    sent, seen = Phase2(identity, images(7), [7], 1, False, False), list[torch.Tensor]()
+    z, layer = sent.in_memory().flatten(3), Sequential(Flatten(), Linear("l", 36, 3, bias=False))
     state = layer.new(torch.Generator().manual_seed(2))
-    options = LocalOptions(2, 3, 0.1, "sgd")
-    found, losses = contrastive_training(layer, state, Held(z), options, schedule, 0.5, Seeds(4))
+    own = (LocalOptions(2, 3, 0.1, "sgd"), schedule, 0.5, Seeds(4), seen.append)
+    found, losses = contrastive_training(layer, state, sent.streamed(), *own)
 
     w = state["l.weight"][0].clone()
     stream = Seeds(4).generator("representations", "order")
@@ -162,6 +141,7 @@ def test_training_is_sgd_on_the_loss_of_eq_7(schedule: str) -> None:
         torch.randint(1, (7,), generator=stream)
         total, count = 0.0, 0
         for batch in batches(7, 3, stream):
+            assert torch.equal(seen[step], batch)
             weight = w.clone().requires_grad_()
             h = torch.cat([z[batch, 0, 0] @ weight.T, z[batch, 0, 1] @ weight.T])
             k, loss = len(batch), torch.zeros(())

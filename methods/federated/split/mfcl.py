@@ -25,7 +25,7 @@ import torch.nn.functional as F
 from pydantic import Field, PositiveInt
 from torch import Tensor
 
-from ...metrics import Evaluation, collapse
+from ...metrics import Evaluation, balance, collapse
 from ...nn.layers import Layer, Sequential
 from ...nn.mfcl_modules import mirrored
 from ...nn.modular import MODULE, ModularNetwork, plain_layers, two_modules, with_own_modules
@@ -61,13 +61,14 @@ class Rebuilding(LocalLoss):
     """Eq. 1: binary cross-entropy between both views and what module and decoder make of them."""
 
     def __init__(self, network: ModuleAndDecoder, views: ClientViews) -> None:
-        self.network, self.views = network, views
+        self.network, self.views, self.drawn = network, views, list[Batch]()
 
     @property
     def image_bytes(self) -> int:
         return 2 * image_bytes(self.network, *self.views.portion.images.shape[1:])
 
     def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
+        self.drawn.append(batch)  # without padding: clients of unlike sizes share no step
         x = torch.cat(self.views(batch, 2), dim=1)  # models x 2 batch x C x H x W
         return rebuilding_loss(self.network, state, x)
 
@@ -86,12 +87,13 @@ def rebuilding_loss(network: Layer, state: State, x: Tensor) -> Tensor:
 class Servers:
     """first: client module and decoder. `second`: the rest and the projection layers. `losses`: of
     the second server, by epoch. `own`: the clients' own modules, stacked over them, once training
-    has ended. Neither server has them."""
+    has ended. `pairs`: counts of `metrics.balance` by metric. Neither server has these two."""
 
     first: State
     second: State
     losses: list[float] = field(default_factory=list)
     own: State = field(default_factory=dict)
+    pairs: Mapping[str, Tensor] = field(default_factory=dict)
 
 
 @dataclass
@@ -136,14 +138,9 @@ class MFCL(FederatedMethod):
     client_models: bool = False
 
     def encoder_options(self) -> Mapping[str, Any]:
-        return {
-            "modular": True,
-            "client_layers": self.cut_layer,
-            "client_norm": self.client_norm,
-            "group_channels": self.group_channels,
-            "twin_variance": self.twin_variance,
-            "projector_widths": self.projector_widths,
-        }
+        own = ("client_norm", "group_channels", "twin_variance", "projector_widths")
+        alike = {name: getattr(self, name) for name in own}
+        return {"modular": True, "client_layers": self.cut_layer, **alike}
 
     @property
     def exchanges(self) -> int:
@@ -158,9 +155,8 @@ class MFCL(FederatedMethod):
         return Servers(first, {k: v for k, v in state.items() if k not in first})
 
     def new_memory(self, task: Task) -> ClientMemory:
-        if not self.client_models:
-            return ClientMemory()
-        return MFCLMemory(ClientStates.of(task.federation.n_clients))
+        clients = task.federation.n_clients
+        return MFCLMemory(ClientStates.of(clients)) if self.client_models else ClientMemory()
 
     def participants(self, task: Task, t: int) -> Tensor:
         if t < self.rounds:
@@ -182,33 +178,36 @@ class MFCL(FederatedMethod):
         trained = self.train(now, loss, repeat(weights, len(now)))
         if self.client_models:
             memory.modules.remember(now.clients, part(trained.state, MODULE))
-        log = {"loss": trained.loss}
-        if not self.secure_aggregation:
-            return Message(per_client={"weights": trained.state}, log=log)
-        share = now.sizes() / now.sizes().sum()
-        sent = masked(trained.state, share, now.task.seeds, now.t, now.clients)
-        return Message(per_client={"masked weights": sent}, log=log)
+        pairs = torch.zeros(len(now), 2, dtype=torch.int64, device=now.task.device)
+        for batch in loss.drawn:
+            pairs[list(batch.members)] += balance.pairs(loss.views.portion.labels, batch.index)
+        sent = {"weights": trained.state}
+        if self.secure_aggregation:
+            share, seeds = now.sizes() / now.sizes().sum(), now.task.seeds
+            sent = {"masked weights": masked(trained.state, share, seeds, now.t, now.clients)}
+        return Message(per_client=sent, log={"loss": trained.loss, "batch_pairs": pairs})
 
     def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
-        if "representations" in upload.in_pieces:
-            options = LocalOptions(
-                self.server_epochs,
-                self.server_batch_size,
-                self.server_learning_rate,
-                self.server_optimizer,
-            )
-            z = upload.in_pieces["representations"]
-            assert isinstance(z, Representations | Mixed)
+        z = upload.in_pieces.get("representations")
+        if isinstance(z, Representations | Mixed):
+            epochs, size = self.server_epochs, self.server_batch_size
+            options = LocalOptions(epochs, size, self.server_learning_rate, self.server_optimizer)
             network = two_modules(now.task.model.encoder)
             behind = network.behind if self.sent == "pooled" else network.pooled_and_behind
             own, seeds = (options, self.server_schedule, self.temperature), now.task.seeds
-            trained, losses = contrastive_training(behind, server.second, z, *own, seeds)
-            return replace(server, second=trained, losses=[*losses])
-        if "masked weights" in upload.per_client:
-            return replace(
-                server, first=unmasked_sum(upload.per_client["masked weights"], server.first)
+            labels, images = now.task.federation.train.labels, torch.cat(now.images())
+            pairs = [images.new_zeros(2)]
+            trained, losses = contrastive_training(
+                *(behind, server.second, z, *own, seeds),
+                seen=lambda batch: pairs.append(balance.pairs(labels, images[batch])),
             )
-        return replace(server, first=now.average(upload.per_client["weights"]))
+            counted = {**server.pairs, balance.SERVER: torch.stack(pairs).sum(0)}
+            return replace(server, second=trained, losses=[*losses], pairs=counted)
+        ((how, sent),) = upload.per_client.items()
+        first = now.average(sent) if how == "weights" else unmasked_sum(sent, server.first)
+        pairs_before = server.pairs.get(balance.CLIENTS, 0)
+        counted = {balance.CLIENTS: pairs_before + upload.log["batch_pairs"].sum(0)}
+        return replace(server, first=first, pairs=counted)
 
     def finish(self, task: Task, server: Server, memory: MFCLMemory) -> Server:
         return replace(server, own=memory.modules.state if self.client_models else {})
@@ -218,10 +217,12 @@ class MFCL(FederatedMethod):
 
     @torch.no_grad()
     def evaluate(self, task: Task, server: Server, memory: MFCLMemory, final: bool) -> Evaluation:
-        """The spread of representations after the last exchange; protocols do the rest."""
+        """The spread of representations after the last exchange, and how even batches were."""
         if not final:
             return Evaluation({})
-        return collapse.evaluate(task.model.encoder, self.encoder(server), task.federation.test)
+        found = collapse.evaluate(task.model.encoder, self.encoder(server), task.federation.test)
+        even = {name: float(n[0] / n[1]) for name, n in server.pairs.items() if n[1] > 0}
+        return Evaluation({**found.metrics, **even})
 
     def encoder(self, server: Server) -> State:
         return with_own_modules({**part(server.first, MODULE), **server.second}, server.own)
@@ -231,20 +232,14 @@ class MFCL(FederatedMethod):
         return {"server_loss_first": server.losses[0], "server_loss_last": server.losses[-1]}
 
     def _autoencoder(self, task: Task) -> ModuleAndDecoder:
-        network, norm = two_modules(task.model.encoder), self.client_norm
-        return _autoencoder(network, norm, self.group_channels, self.twin_variance)
+        return _autoencoder(self, two_modules(task.model.encoder))
 
     def _encoded(self, now: Round, weights: State) -> Pairs:
         task = now.task
         assert task.augmentation is not None
-        own, numbers = now.images(), now.clients.tolist()
-        drawn = drawn_pairs(
-            task.federation.train.images,
-            own,
-            self.representations,
-            task.augmentation,
-            [task.seeds.generator("views", "phase 2", client) for client in numbers],
-        )
+        images, own, numbers = task.federation.train.images, now.images(), now.clients.tolist()
+        streams = [task.seeds.generator("views", "phase 2", client) for client in numbers]
+        drawn = drawn_pairs(images, own, self.representations, task.augmentation, streams)
         network, twins = two_modules(task.model.encoder), self.client_norm == "twin"
         module = network.module if self.sent == "pooled" else network.before_pooling
         z = Representations(module, weights, drawn, twins)
@@ -258,13 +253,12 @@ class MFCL(FederatedMethod):
 
 
 @lru_cache(maxsize=8)
-def _autoencoder(
-    network: ModularNetwork, norm: Norm, group_channels: int, variance: TwinVariance
-) -> ModuleAndDecoder:
+def _autoencoder(method: MFCL, network: ModularNetwork) -> ModuleAndDecoder:
     """One autoencoder for all rounds, the decoder mirroring the module."""
 
     def normalised(name: str, channels: int) -> Layer:
-        return normalisation(norm, name, channels, group_channels, variance=variance)
+        groups, variance = method.group_channels, method.twin_variance
+        return normalisation(method.client_norm, name, channels, groups, variance=variance)
 
     decoder = plain_layers(DECODER, mirrored(network.plan), normalised)
     return ModuleAndDecoder(network.module, decoder)
