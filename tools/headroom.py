@@ -75,6 +75,10 @@ def written(report: Report) -> Iterator[str]:
     yield from table(*ON_OTHER_DATA)
     for said, word, *values in on_other_data(report):
         yield row(said, f"`{word}`", *values)
+    cells = (one for table in report.controls for one in table.cells if one.trials)
+    rooms = [one for one in cells if one.metric == "headroom"]
+    if len(rooms) > 1:
+        yield from ("", f"Headroom is that of the data for {' '.join(rooms[0].column)}.")
 
 
 def main() -> None:
