@@ -249,11 +249,11 @@ def _directed(claim: Claim, contrasts: Contrasts) -> ClaimAnswer:
     whole = t_interval(ours.mean(axis=0), contrasts.level, step)
     shown = sum(all(one.lies_above(tie) for one in both) for both, tie in own)
     opposite = sum(any(one.lies_below(-tie) for one in both) for both, tie in own)
-    behind = int((ours.mean(axis=1) < -ties).sum())
+    behind, front = (int((side.mean(axis=1) > ties).sum()) for side in (-ours, ours))
     ahead = int((np.minimum(ours, contrasts.by_trial) > ties[:, None]).all(axis=0).sum())
     printed, ratio = contrasts.printed, None
     kind: Kind = "direction"
-    reason = f"{k - behind} of {k} comparisons ahead, {behind} behind."
+    reason = f"{front} of {k} comparisons ahead, {behind} behind."
     otherwise: ClaimWord = "OPPOSITE" if whole.lies_below(0.0) else "OPEN"
     # A mean does not outvote a comparison that is shown against the claim.
     word = "SAME DIRECTION" if whole.lies_above(0.0) and not opposite else otherwise

@@ -116,7 +116,8 @@ def test_words_do_not_hang_on_the_unit(scale: float, unit: str | None) -> None:
 def test_percentages_within_a_hundred_thousandth_of_a_point_are_equal() -> None:
     """The step of an accuracy in float32."""
     few = {"A": [60 + 4e-6 * i for i in (1, 2, 1, 2)], "B": [60.0] * 4}
-    assert answered("'A' > 'B'", {"A": "", "B": ""}, few).trials_ahead == 0
+    found = answered("'A' > 'B'", {"A": "", "B": ""}, few)
+    assert (found.trials_ahead, found.reason) == (0, "0 of 1 comparisons ahead, 0 behind.")
     more = {"A": [60 + 4e-5 * i for i in (1, 2, 1, 2)], "B": [60.0] * 4}
     assert answered("'A' > 'B'", {"A": "", "B": ""}, more).trials_ahead == 4
 
