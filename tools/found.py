@@ -50,10 +50,10 @@ HOW_TO_READ = (
 )
 
 AS_RECORDED = (
-    "These are the recorded runs, with 95 % intervals. A control is judged in each run, by the "
-    "weakest of its comparisons. What is asked of headroom and baselines was asked of means in "
-    "the calibration, on other seeds. The last rows are what baselines are compared with. "
-    "Nearness to published values is not asked."
+    "These are the recorded runs, with 95 % intervals; time and memory are those of other runs, on "
+    "one machine. A control is judged in each run, by the weakest of its comparisons. What is "
+    "asked of headroom and baselines was asked of means in the calibration, on other seeds. The "
+    "last rows are what baselines are compared with. Nearness to published values is not asked."
 )
 COST = ("{trials:,} trials on two quiet cores", "{seconds} s, {gb} GB", "at most {most} s, 2 GB")
 Place = tuple[str, str, str]
@@ -161,10 +161,10 @@ def as_recorded(reports: list[Report]) -> Iterator[str]:
         every = [(one.id, cell) for one in (controls, *report.tables) for cell in one.cells]
         for id, cell in every:
             if cell.metric == "headroom" and cell.mean is not None:
-                yield beside_print(id, cell, rule["least_headroom"])
+                yield beside_print(id, cell, f"at least {rule['least_headroom']:g}")
         cells = {place(*one): one for one in every}
-        for where, least in conditioned(rule).items():
-            yield beside_print(*cells[where], least)
+        for where, asked in conditioned(rule).items():
+            yield beside_print(*cells[where], asked)
         cost = calibration("cost")[report.paper]
         yield row(*(text.format(**cost) for text in COST), "—", "—")
 
@@ -173,27 +173,29 @@ def calibration(name: str) -> dict[str, Any]:
     return tomllib.loads((ROOT / f"tools/calibration/{name}.toml").read_text("utf-8"))
 
 
-def conditioned(rule: dict[str, Any]) -> dict[Place, float | None]:
-    """The cells that conditions of a calibration name, the baselines first with the least asked."""
-    where = itemgetter("table", "row", "column")
-    found = {where(one["cell"]): one.get("least") for one in rule["baselines"]}
+def conditioned(rule: dict[str, Any]) -> dict[Place, str]:
+    """The cells that conditions of a calibration name, the baselines first with what is asked."""
+    where, asked = itemgetter("table", "row", "column"), dict[Place, list[str]]()
     for one in rule["baselines"]:
-        for other in (*one.get("above", ()), *one.get("below", ())):
-            found.setdefault(where(other))
-    return found
+        asked[where(one["cell"])] = [f"at least {one['least']:g}"] if "least" in one else []
+    for one in rule["baselines"]:
+        for than in ("above", "below"):
+            for other in one.get(than, ()):
+                asked[where(one["cell"])].append(f"{than} {other['row']}")
+                asked.setdefault(where(other), [])
+    return {one: ", ".join(all) or "—" for one, all in asked.items()}
 
 
 def place(table: str, cell: Cell | CellResult) -> Place:
     return table, "|".join(cell.row), "|".join(cell.column)
 
 
-def beside_print(id: str, cell: CellResult, least: float | None) -> str:
+def beside_print(id: str, cell: CellResult, asked: str) -> str:
     here, printed = layout.number(cell.mean, 1), Printed.parse(cell.published).value
     if cell.interval is not None:
         here += f" {layout.span(cell.interval, 1)}"
     apart = None if cell.mean is None or printed is None else cell.mean - float(printed)
     name = f"{'/'.join(cell.row)} @ {'/'.join(cell.column)} ({named_inside(id)})"
-    asked = "—" if least is None else f"at least {least:g}"
     further = layout.number(apart, 1, sign=True)
     return row(name, here, asked, layout.published(cell) or "—", further)
 

@@ -83,13 +83,12 @@ class DataAvailability:
         learnt, tested = ({*torch.cat([*one]).tolist()} for one in (dealt.train_of, dealt.test_of))
         for what, used, part in (("training", learnt, train), ("test", tested, test)):
             if len(used) < len(part):
-                said = f"{name} gives clients {len(used)} of {len(part)} {what} images of {of}"
-                self.partly.append(said)
+                self.partly.append(f"{name} gives {len(used)} of {len(part)} {what} images of {of}")
         both = {*_contents(dealt.train.images[[*learnt]])}
         both &= {*_contents(dealt.test.images[[*tested]])}
         times = Counter(one for part in (train, test) if both for one in _contents(part.images))
         leaked = sum(times[one] < 2 for one in both)  # the data have the others twice
-        said = f"{name} gives clients {leaked} images both for training and as test images"
+        said = f"{name} gives {leaked} images both for training and as test images"
         return said if leaked else None
 
     def _look(self, wanted: Wanted, download: bool = False) -> str | DataError:

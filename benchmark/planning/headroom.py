@@ -9,24 +9,27 @@ from ..stats.intervals import Interval, t_interval
 from .plan import PlannedCell
 
 METRIC = "headroom"
+PROBES = ("probe_random", "probe_pretrained", "probe_pixels")
+_ON = ("random features", "pre-trained ones", "raw pixels")
 Trials = Callable[[PlannedCell], Sequence[float]]
 
 
 @dataclass(frozen=True)
 class DataHeadroom:
-    """What pre-training can be worth on the clients' data set, in the unit of its cell. `pixels`:
-    what a probe on raw pixels reaches; None where trials are not stored."""
+    """What pre-training can be worth on the clients' data set, in the unit of its cell. `probes`:
+    what those of `PROBES` reach; none where trials are not stored."""
 
     data: str
     gain: Interval
     unit: str | None
-    pixels: float | None = None
+    probes: tuple[float, ...] = ()
 
     @property
     def line(self) -> str:
         """`pre-training has 3.1 [2.0, 4.2] points of headroom on digits (...)`."""
-        pixels = "" if self.pixels is None else f" (a probe on raw pixels has {self.pixels:.3g})"
-        return f"pre-training has {self.said}{pixels}"
+        each = ", ".join(f"{n:.3g} on {on}" for n, on in zip(self.probes, _ON, strict=False))
+        probes = f" (probes have {each}, in {self.unit})" if self.probes else ""
+        return f"pre-training has {self.said}{probes}"
 
     @property
     def said(self) -> str:
@@ -36,21 +39,20 @@ class DataHeadroom:
 
 
 def measured(
-    cells: Iterable[PlannedCell], trials: Trials, of_pixels: Trials
+    cells: Iterable[PlannedCell], trials: Trials, of_probes: Trials
 ) -> dict[str, DataHeadroom]:
-    """By the clients' data set, what trials of cells with that metric say, and raw pixels there."""
+    """By the clients' data set, what trials of cells with that metric say, and its probes."""
     found: dict[str, DataHeadroom] = {}
     for one in cells:
         if one.cell.metric == METRIC and (values := trials(one)):
-            pixels = of_pixels(replace(one, cell=replace(one.cell, metric="probe_pixels")))
-            mean = t_interval(pixels).mean if pixels else None
-            room = DataHeadroom(data_of(one), t_interval(values), one.cell.unit, mean)
+            each = (of_probes(replace(one, cell=replace(one.cell, metric=name))) for name in PROBES)
+            means = tuple(t_interval(reached).mean for reached in each if reached)
+            room = DataHeadroom(data_of(one), t_interval(values), one.cell.unit, means)
             found.setdefault(room.data, room)
     return found
 
 
 def data_of(planned: PlannedCell) -> str:
     """The data set that clients learn from in a cell's run; empty where it has no run."""
-    runs = list(chain(planned.config))
-    trained = (one for one in runs if one.stage == "federated")
-    return next((str(one.data["name"]) for one in (*trained, *runs)), "")
+    runs = sorted(chain(planned.config), key=lambda run: run.stage != "federated")
+    return next((str(one.data["name"]) for one in runs), "")

@@ -34,8 +34,7 @@ class Summary:
         plan = self.plan
         if not plan.controls:
             return []
-        judged = (*self.cells, *plan.drawings)
-        others = {run for one in judged for run in chain(one.config)}
+        others = {run for one in (*self.cells, *plan.drawings) for run in chain(one.config)}
         own = [run for run in plan.runs if run not in others]
         data = ", ".join(dict.fromkeys(filter(None, map(data_of, plan.controls))))
         n = sum(len(table.claims) for table in plan.paper.tables if table.is_control)

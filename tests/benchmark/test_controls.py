@@ -373,13 +373,15 @@ def test_claims_that_rest_on_headroom_say_how_much_there_is(tmp_path: Path) -> N
     unmeasured = judged(tmp_path, AS_PRINTED | SEEN).tables[0].claims[0]
     assert unmeasured.given == "given unmeasured headroom on digits"
     probed = {"headroom": (3.0, 3.5, 4.0), "probe_pixels": (60.0, 61.0, 62.0)}
+    probed |= {"probe_random": (50.0, 52.0, 51.0), "probe_pretrained": (53.0, 55.5, 55.0)}
     report = judged(tmp_path, AS_PRINTED | SEEN | {"room": probed["headroom"]})
     room = "3.5 [2.3, 4.7] points of headroom on digits"
     said = f"controls: 1 of 1 seen; pre-training has {room}; a difference of "
     assert report.first.lines[1].startswith(said)
     each = (lambda one: probed["headroom"], lambda one: probed[one.cell.metric])
     (found,) = measured(planned(tmp_path).controls, *each).values()
-    assert found.line == f"pre-training has {room} (a probe on raw pixels has 61)"
+    probes = "probes have 51 on random features, 54.5 on pre-trained ones, 61 on raw pixels, in %"
+    assert found.line == f"pre-training has {room} ({probes})"
     first, second = report.tables[0].claims
     assert (first.given, second.given) == (f"given {room}", "")
     assert "of these, 1 rests on pre-training: 1 holds" in report.first.totals

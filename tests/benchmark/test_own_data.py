@@ -212,15 +212,15 @@ def test_images_that_a_partition_leaves_out_are_said(capsys: Said) -> None:
         Path(f"ownlab/{name}.py").write_text(text)
         write_paper("digits", f'"ownlab.{name}"')
         assert main(["run", "mine", "--profile", "smoke", "--jobs", "0", "--trials", "1"]) == 0
-        said = f"ownlab.{name} gives clients 593 of 600 training images of digits\n"
+        said = f"ownlab.{name} gives 593 of 600 training images of digits\n"
         assert (said in capsys.readouterr().err) == bool(left)
 
 
 @pytest.mark.parametrize(
     ("learnt", "tested", "said"),
     [
-        ("both", "test", "gives clients 500 images both for training and as test images"),
-        ("part(both, 0, 700)", "part(both, 690, 1000)", "gives clients 10 images both for"),
+        ("both", "test", "gives 500 images both for training and as test images"),
+        ("part(both, 0, 700)", "part(both, 690, 1000)", "gives 10 images both for"),
         ("part(both, 0, 700)", "part(both, 700, 900)", None),  # pooled, and parted anew
     ],
 )
