@@ -148,7 +148,7 @@ def results(reports: list[Report]) -> Iterator[str]:
 
 
 def as_recorded(reports: list[Report]) -> Iterator[str]:
-    """By paper: controls, headroom, the calibration's baselines beside print, time and memory."""
+    """By paper: controls, headroom, the calibration's baselines next to print, time, memory."""
     yield AS_RECORDED
     for report in reports:
         rule, (controls,) = calibration(report.paper), report.controls
@@ -273,7 +273,7 @@ def spec_of(paper: str, place: str) -> str:
 
 
 def linked(paper: str, line: str) -> str:
-    """With links from tables, figures and texts to specs, and from terms to where they are told."""
+    """With links from tables, figures and texts to specs, and from terms to definitions."""
     folder = f"../../tables/{paper}"
     line = re.sub(r"\((table) ([\w.-]+)", rf"([\1 \2]({folder}/\2.toml)", line)
     line = re.sub(r"\((figure) ([\w.-]+)", rf"([\1 \2]({folder}/\1-\2.toml)", line)

@@ -17,7 +17,7 @@ Trials = Callable[[PlannedCell], Sequence[float]]
 @dataclass(frozen=True)
 class DataHeadroom:
     """What pre-training can be worth on the clients' data set, in the unit of its cell. `probes`:
-    what those of `PROBES` reach; none where trials are not stored."""
+    what those of `PROBES` reach; empty unless trials of all three are stored."""
 
     data: str
     gain: Interval
@@ -28,8 +28,8 @@ class DataHeadroom:
     def line(self) -> str:
         """`pre-training has 3.1 [2.0, 4.2] points of headroom on digits (...)`."""
         each = ", ".join(f"{n:.3g} on {on}" for n, on in zip(self.probes, _ON, strict=False))
-        probes = f" (probes have {each}, in {self.unit})" if self.probes else ""
-        return f"pre-training has {self.said}{probes}"
+        unit = f", in {self.unit}" if self.unit else ""
+        return f"pre-training has {self.said}" + f" (probes have {each}{unit})" * bool(self.probes)
 
     @property
     def said(self) -> str:
@@ -45,8 +45,8 @@ def measured(
     found: dict[str, DataHeadroom] = {}
     for one in cells:
         if one.cell.metric == METRIC and (values := trials(one)):
-            each = (of_probes(replace(one, cell=replace(one.cell, metric=name))) for name in PROBES)
-            means = tuple(t_interval(reached).mean for reached in each if reached)
+            each = [of_probes(replace(one, cell=replace(one.cell, metric=name))) for name in PROBES]
+            means = tuple(t_interval(reached).mean for reached in each) if all(each) else ()
             room = DataHeadroom(data_of(one), t_interval(values), one.cell.unit, means)
             found.setdefault(room.data, room)
     return found
